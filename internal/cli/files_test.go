@@ -35,7 +35,8 @@ func TestSpecialFiles(t *testing.T) {
 	for what, name := range names {
 		lines := [][]string{
 			{name}, {"trace", name}, {"trace", "stats", name}, {"symbols", name, "-o", "-"},
-			{"job", name}, {"report", "--exe", name, "core"}, {"dap", "--listen", "127.0.0.1:0", "--secret-file", name},
+			{"job", name}, {"report", "--exe", name, "core"}, {"watch", name}, {"profile", name},
+			{"breakpoints", name}, {"dap", "--listen", "127.0.0.1:0", "--secret-file", name},
 			{"serve", "--listen", "tcp://127.0.0.1:0", "--token-file", name},
 		}
 		for _, verb := range consoleVerbs {

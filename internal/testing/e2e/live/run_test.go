@@ -1,8 +1,12 @@
 package live
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,8 +25,6 @@ import (
 // TestRunFindsNoHang runs programs that make progress, or wait without OpenMP, for longer than --hang-after.
 func TestRunFindsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "fork_loop"})
-	const unjudged = "ompd-inspect: --hang-after has no effect: no process of the program has loaded an OpenMP " +
-		"runtime, and processes without one are not judged\n"
 	for _, c := range []struct {
 		script string
 		quiet  bool
@@ -31,7 +33,6 @@ func TestRunFindsNoHang(t *testing.T) {
 	}{
 		{"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero", false,
 			cli.ExitSignal + int(unix.SIGALRM), ""},
-		{"sleep 3; exit 4", false, 4, unjudged},
 		{"sleep 3; exit 5", true, 5, ""},
 	} {
 		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
@@ -49,6 +50,30 @@ func TestRunFindsNoHang(t *testing.T) {
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit status %d: %s", flag, status, errs)
 		}
+	}
+}
+
+// TestRunUnjudged runs a program without an OpenMP runtime, which waits until the tool has said that it is not judged:
+// after half a minute.
+func TestRunUnjudged(t *testing.T) {
+	t.Parallel()
+	cmd := e2e.Process("run", "--hang-after", "400ms", "--", "sh", "-c", "read line; exit 4")
+	input, err1 := cmd.StdinPipe()
+	errs, err2 := cmd.StderrPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(errs)
+	line, err := said.ReadString('\n')
+	const want = "ompd-inspect: --hang-after has no effect: no process of the program has loaded an OpenMP " +
+		"runtime, and processes without one are not judged\n"
+	if err != nil || line != want {
+		t.Errorf("%q, %v, want %q", line, err, want)
+	}
+	input.Close()
+	rest, err := io.ReadAll(said)
+	if end := (&exec.ExitError{}); !errors.As(cmd.Wait(), &end) || end.ExitCode() != 4 || len(rest) > 0 || err != nil {
+		t.Errorf("exit status %v, then %q, %v", end, rest, err)
 	}
 }
 

@@ -2,7 +2,11 @@
  * of the region in team 1 is missing at its barrier and triggers; that in team 0 works. */
 #include "truth.h"
 
-TRUTH_ENV("KMP_TEAMS_THREAD_LIMIT", "8") /* the number of processors if unset */
+/* On one processor, the regions would have one thread: both are numbers of processors if unset. */
+__attribute__((constructor)) static void more_threads(void) {
+  setenv("OMP_NUM_THREADS", "2", 1);
+  setenv("KMP_TEAMS_THREAD_LIMIT", "8", 1);
+}
 
 int main(int argc, char **argv) {
   truth_init(argc, argv, __FILE__);

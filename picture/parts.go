@@ -10,8 +10,15 @@ type Parts struct {
 	Native  bool // native stacks in Threads
 	// Values are variables and registers of the frames (Frame.Values). They are read for a single thread only.
 	Values bool
-	// Expression is evaluated in each frame whose values are read (Values.Result); empty: none.
-	Expression string
+	// Request is evaluated in each frame whose values are read (Values.Result), if it has an expression.
+	Request Request
+}
+
+// Request is an expression, and the elements of its value that are wanted: Count from number First on; Count 0 stands
+// for the first 100.
+type Request struct {
+	Expression   string
+	First, Count int
 }
 
 // ReportParts returns the parts that a report needs.

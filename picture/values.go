@@ -25,6 +25,7 @@ type Value struct {
 	Missing  string  // the reason if it has no value
 	Parts    []Value // members, elements, or the object that a pointer points to
 	Cut      bool    // it has more parts
+	Count    int64   // the number of elements of an array or a container; 0 for other values
 }
 
 // Register is a register of a frame. Registers that a call may have destroyed are left out.

@@ -30,7 +30,7 @@ func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 			p.Runtimes = append(p.Runtimes, picture.UnreadRuntime(u.mod.Path, reason))
 		}
 	}
-	in.code.ReadValues(want.Values && in.cfg.Only.LWP != 0, want.Expression)
+	in.code.ReadValues(want.Values && in.cfg.Only.LWP != 0, want.Request)
 	if want.Threads || want.Stacks {
 		p.Threads = in.Threads(want.Native)
 		in.completeTarget(p)

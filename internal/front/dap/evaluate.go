@@ -69,8 +69,8 @@ func help(verbs []string) string {
 	}
 	return text +
 		omp + "NAME: data of the selected thread, such as " + omp + "thread_num\n" +
-		"anything else: an expression in the selected frame: variables, also global ones, . -> [] * & casts sizeof, " +
-		"arithmetic, comparisons; in Fortran % and (i,j)"
+		"anything else: an expression in the selected frame: variables, also global ones, . -> [] * & @ casts, " +
+		"sizeof, arithmetic, comparisons; in Fortran % and (i,j)"
 }
 
 // find finds the value of an expression in a frame; without a frame, in the first thread.

@@ -34,7 +34,7 @@ func gdbFrames(t *testing.T, exe, core string) map[string][]gdbFrame {
 	file := filepath.Join(t.TempDir(), "values")
 	cmd := exec.Command(omptest.Program(t, "gdb"), "-nx", "-batch", exe, core, "-x", "testdata/values.py")
 	cmd.Env = append(os.Environ(), "VALUES="+file)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil || bytes.Contains(out, []byte("Traceback")) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(file)
@@ -56,8 +56,8 @@ func gdbFrames(t *testing.T, exe, core string) map[string][]gdbFrame {
 // enumValue matches a value that has a name or a character, too: its number is compared.
 var enumValue = regexp.MustCompile(`^\S+ \((-?\d+)\)$`)
 
-// fortranIndex matches the name of an element of an array with one dimension in Fortran.
-var fortranIndex = regexp.MustCompile(`^\((-?\d+)\)$`)
+// fortranIndex matches the name of an element of an array in Fortran. gdb has the last subscript first.
+var fortranIndex = regexp.MustCompile(`^\((-?\d+(?:,-?\d+)*)\)$`)
 
 // plainValue returns the form of a value that testdata/values.py has.
 func plainValue(v string) string {
@@ -91,7 +91,9 @@ func plainValues(c *daptest.Client, path string, v godap.Variable, to map[string
 	for _, part := range daptest.Ask[godap.VariablesResponseBody](c, "variables", which).Variables {
 		name := part.Name
 		if m := fortranIndex.FindStringSubmatch(name); m != nil {
-			name = "[" + m[1] + "]"
+			subscripts := strings.Split(m[1], ",")
+			slices.Reverse(subscripts)
+			name = "[" + strings.Join(subscripts, "][") + "]"
 		}
 		if !strings.HasPrefix(name, "[") {
 			name = "." + name
@@ -178,11 +180,12 @@ func (n *comparison) compareFrame(t *testing.T, c *daptest.Client, f godap.Stack
 // compilers, levels of optimization and versions of DWARF.
 func TestVariablesAsGdb(t *testing.T) {
 	omptest.Needs(t, "a compiler and gdb")
-	for _, program := range []string{"values", "cxx_lambda", "cxx_locks", "taskgroup", "fortran_nested"} {
+	for _, program := range []string{"values", "containers", "cxx_lambda", "cxx_locks", "taskgroup", "fortran_nested",
+		"fortran_values"} {
 		for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
 			for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
 				for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
-					flang := program == "fortran_nested" && compiler != omptest.GCC
+					flang := strings.HasPrefix(program, "fortran") && compiler != omptest.GCC
 					name := fmt.Sprint(program, " ", compiler, level, version)
 					if flang || !omptest.Turn(16, name) && (program != "values" || level != "-O2" ||
 						compiler != omptest.GCC) {

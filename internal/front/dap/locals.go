@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,30 +69,30 @@ func (a *adapter) localScopes(f *frame) (before, after []node) {
 	if f.PC == nil {
 		return nil, nil
 	}
-	scope := func(name, kind string, parts func(*picture.Values) []node) node {
+	scope := func(name, kind string, parts func(pager, *picture.Values) []node) node {
 		return node{name: name, kind: kind, parts: func() ([]node, error) {
 			v, err := a.frameValues(a.life, f)
 			if err != nil {
 				return []node{{name: "not shown", value: err.Error()}}, nil
 			}
-			return parts(v), nil
+			return parts(pager{a, f}, v), nil
 		}}
 	}
 	if f.Kind == picture.FrameUser {
-		before = []node{scope("Locals", "locals", locals)}
-		return before, []node{scope("Globals", "globals", globals), scope("Registers", "registers", registers)}
+		before = []node{scope("Locals", "locals", pager.locals)}
+		after = append(after, scope("Globals", "globals", pager.globals))
 	}
-	return before, []node{scope("Registers", "registers", registers)}
+	return before, append(after, scope("Registers", "registers", pager.registers))
 }
 
 // locals returns the variables of a frame.
-func locals(v *picture.Values) []node { return values(v.Variables, "", "") }
+func (p pager) locals(v *picture.Values) []node { return p.values(v.Variables, "", "") }
 
 // globals returns the variables of the source file of a frame that are in no function.
-func globals(v *picture.Values) []node { return values(v.Globals, "", "") }
+func (p pager) globals(v *picture.Values) []node { return p.values(v.Globals, "", "") }
 
 // registers returns the registers of a frame.
-func registers(v *picture.Values) []node {
+func (pager) registers(v *picture.Values) []node {
 	var out []node
 	for _, r := range v.Registers {
 		out = append(out, node{name: r.Name, value: r.Value.String(), eval: "$" + r.Name, memory: r.Value.String()})
@@ -101,17 +102,51 @@ func registers(v *picture.Values) []node {
 
 // values returns nodes for variables, or for the parts of one. base is the expression for the whole, and sep
 // the text before the name of a member.
-func values(list []picture.Value, base, sep string) []node {
+func (p pager) values(list []picture.Value, base, sep string) []node {
 	var out []node
 	for i := range list {
-		out = append(out, valueNode(&list[i], base, sep))
+		out = append(out, p.valueNode(&list[i], base, sep))
 	}
 	return out
 }
 
+// pager reads elements of arrays and containers in a frame beyond those that were read with its variables.
+type pager struct {
+	a *adapter
+	f *frame
+}
+
+// maxElements is the number of elements that are read at once.
+const maxElements = 1000
+
+// page returns elements of the value of an expression, count from number first on.
+func (p pager) page(expression string, first, count int) ([]node, error) {
+	var out []node
+	for count > 0 {
+		q := picture.Request{Expression: expression, First: first, Count: min(count, maxElements)}
+		v, err := p.a.evaluateIn(p.a.life, p.f, q)
+		if err != nil {
+			return out, err
+		}
+		if len(v.Parts) == 0 {
+			break
+		}
+		out = append(out, p.values(v.Parts, expression, "")...)
+		first, count = first+len(v.Parts), count-len(v.Parts)
+	}
+	return out, nil
+}
+
+// operandText matches an expression to which the name of a part can be added as it is: *p is none.
+var operandText = regexp.MustCompile(`^[A-Za-z_$][\w$]*((\.|->|::|%)[\w$]+|\[[^\[\]]*\]|\([\d,-]*\))*$`)
+
 // valueNode returns the node of a variable, or of a part of one.
-func valueNode(v *picture.Value, base, sep string) node {
+func (p pager) valueNode(v *picture.Value, base, sep string) node {
 	n := node{name: v.Name, value: v.Text, typ: v.Type, eval: base + sep + v.Name}
+	if base != "" && !operandText.MatchString(base) {
+		base = "(" + base + ")"
+		n.eval = base + sep + v.Name
+	}
 	inner, member := n.eval, "."
 	switch {
 	case base == "":
@@ -131,10 +166,9 @@ func valueNode(v *picture.Value, base, sep string) node {
 		n.value = summary(v)
 	}
 	if len(v.Parts) > 0 {
-		n.parts = func() ([]node, error) { return values(v.Parts, inner, member), nil }
-		if strings.HasPrefix(v.Parts[0].Name, "[") {
-			n.count = len(v.Parts)
-		}
+		n.parts = func() ([]node, error) { return p.values(v.Parts, inner, member), nil }
+		n.count = int(v.Count)
+		n.page = func(first, count int) ([]node, error) { return p.page(inner, first, count) }
 	}
 	return n
 }
@@ -174,19 +208,24 @@ func (a *adapter) findVariable(ctx context.Context, expression string, f *frame)
 	if err != nil {
 		return node{}, err
 	}
-	list := slices.Concat(globals(v), locals(v), registers(v))
+	p := pager{a, f}
+	list := slices.Concat(p.globals(v), p.locals(v), p.registers(v))
 	if found := search(list, strings.ReplaceAll(expression, " ", "")); found != nil {
 		return *found, nil
 	}
-	return a.evaluateIn(ctx, f, expression)
+	value, err := a.evaluateIn(ctx, f, picture.Request{Expression: expression})
+	if err != nil {
+		return node{}, err
+	}
+	return p.valueNode(value, "", ""), nil
 }
 
 // evaluateIn evaluates an expression in a frame.
-func (a *adapter) evaluateIn(ctx context.Context, f *frame, expression string) (node, error) {
-	parts := picture.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true, Expression: expression}
+func (a *adapter) evaluateIn(ctx context.Context, f *frame, q picture.Request) (*picture.Value, error) {
+	parts := picture.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true, Request: q}
 	pic, err := a.ask(ctx, threadQuestion(f.thread.LWP, parts))
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	for i := range pic.Threads {
 		if pic.Threads[i].LWP != f.thread.LWP {
@@ -194,18 +233,18 @@ func (a *adapter) evaluateIn(ctx context.Context, f *frame, expression string) (
 		}
 		list := a.view.framesOf(&pic.Threads[i])
 		if f.index >= len(list) || !isSamePlace(&list[f.index], &f.Frame) || list[f.index].Values() == nil {
-			return node{}, errMoved
+			return nil, errMoved
 		}
 		v := list[f.index].Values()
-		if v.Result != nil {
-			list := []picture.Value{*v.Result}
-			explainLocks(list, a.view.lockTexts())
-			return valueNode(&list[0], "", ""), nil
+		if v.Result == nil {
+			return nil, fmt.Errorf("%s: %s; `omp help` lists the possible expressions", q.Expression,
+				cmp.Or(v.Error, "there are no variables in this frame"))
 		}
-		return node{}, fmt.Errorf("%s: %s; `omp help` lists the possible expressions", expression,
-			cmp.Or(v.Error, "there are no variables in this frame"))
+		result := []picture.Value{*v.Result}
+		explainLocks(result, a.view.lockTexts())
+		return &result[0], nil
 	}
-	return node{}, errNoFrame
+	return nil, errNoFrame
 }
 
 // search returns the last variable, or part of one, with an expression: an inner block's variable comes after

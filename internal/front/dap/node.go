@@ -20,7 +20,9 @@ type node struct {
 	memory      string // address
 	kind        string // one of the protocol's kinds of variables, or empty
 	parts       func() ([]node, error)
-	count       int // number of parts, if it is known and they are numbered
+	count       int // number of parts, if they are numbered; parts may have the first ones only
+	// page returns some of the numbered parts; nil if parts has all.
+	page func(first, count int) ([]node, error)
 }
 
 // variable returns a node as a variable of the protocol.

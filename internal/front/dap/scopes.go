@@ -224,16 +224,50 @@ func (v *view) variables(
 		return body, err
 	}
 	if args.Filter == "indexed" && n.count == 0 || args.Filter == "named" && n.count > 0 {
-		parts = nil
+		n.count, parts = 0, nil
 	}
-	from := min(max(args.Start, 0), len(parts))
-	to := len(parts)
-	if args.Count > 0 {
-		to = min(from+args.Count, to)
+	if parts, err = n.selectParts(parts, max(args.Start, 0), args.Count); err != nil {
+		return body, err
 	}
 	body.Variables = []godap.Variable{}
-	for _, p := range parts[from:min(to, from+maxVariables)] {
+	for _, p := range parts {
 		body.Variables = append(body.Variables, v.variable(p))
 	}
 	return body, nil
+}
+
+// selectParts returns count of the node's parts from a number on, of which the first ones are given; count 0 stands for
+// all. If that is more than a client shows, it returns some, and a node for the others.
+func (n *node) selectParts(parts []node, from, count int) ([]node, error) {
+	all := max(n.count, len(parts))
+	from = min(from, all)
+	to := all
+	if count > 0 {
+		to = min(to, from+count)
+	}
+	to = min(to, from+maxVariables)
+	if to <= len(parts) || n.page == nil {
+		return parts[min(from, len(parts)):min(to, len(parts))], nil
+	}
+	if count > 0 {
+		return n.page(from, to-from)
+	}
+	// A client that does not page gets the rest by a part of its own.
+	rest := node{name: fmt.Sprintf("[%d..%d]", len(parts), all-1), value: fmt.Sprintf("%d more", all-len(parts))}
+	rest.parts = n.restAfter(len(parts), all)
+	return append(slices.Clone(parts), rest), nil
+}
+
+// restAfter returns a function that returns the parts from a number on, up to maxElements, and a node
+// for those after them.
+func (n *node) restAfter(from, all int) func() ([]node, error) {
+	return func() ([]node, error) {
+		to := min(from+maxElements, all)
+		list, err := n.page(from, to-from)
+		if err == nil && to < all {
+			list = append(list, node{name: fmt.Sprintf("[%d..%d]", to, all-1), value: fmt.Sprintf("%d more", all-to),
+				parts: n.restAfter(to, all)})
+		}
+		return list, err
+	}
 }

@@ -18,25 +18,34 @@ type values struct {
 	sym    *symbolize.Symbolizer
 	unw    *unwind.Unwinder
 	left   int // frames that may still be read
-	// expression is evaluated in each frame; empty: none
-	expression string
-	known      map[valuedFrame][][]symbolize.Value
-	// globals are those of source files, by file, and files the file of code, by PC.
-	globals map[string][]picture.Value
+	// request is evaluated in each frame, if it has an expression.
+	request symbolize.Request
+	known   map[valuedFrame][][]symbolize.Value
+	// globals are those of source files, by file and thread, and files the file of code, by PC.
+	globals map[fileOfThread][]picture.Value
 	files   map[uint64]string
+	// threads are the LWPs by thread pointer; nil before the first use.
+	threads map[uint64]callbacks.ThreadID
+}
+
+// fileOfThread identifies the global variables of a source file in a thread: some are thread-local.
+type fileOfThread struct {
+	file    string
+	pointer uint64
 }
 
 // valuedFrame identifies a native frame.
 type valuedFrame struct{ pc, cfa uint64 }
 
 // ReadValues sets whether frames from now on include their variables and registers.
-// expression is evaluated in each frame, if it is not empty.
-func (c *Code) ReadValues(with bool, expression string) {
+// request is evaluated in each frame, if it has an expression.
+func (c *Code) ReadValues(with bool, request picture.Request) {
 	c.values = nil
 	if with {
-		c.values = &values{target: c.Target, sym: c.Symbols, unw: c.Unwinder, left: maxValued, expression: expression,
-			known: map[valuedFrame][][]symbolize.Value{}, globals: map[string][]picture.Value{},
-			files: map[uint64]string{}}
+		c.values = &values{target: c.Target, sym: c.Symbols, unw: c.Unwinder, left: maxValued,
+			request: symbolize.Request(request), known: map[valuedFrame][][]symbolize.Value{},
+			globals: map[fileOfThread][]picture.Value{},
+			files:   map[uint64]string{}}
 	}
 }
 
@@ -60,7 +69,7 @@ func (v *values) addTo(f unwind.Frame, kind Kind, frames []picture.Frame) {
 		if at < len(functions) {
 			out.Variables = pictured(functions[at])
 		}
-		if v.expression != "" && kind == KindUser && v.sym != nil {
+		if v.request.Expression != "" && kind == KindUser && v.sym != nil {
 			v.evaluate(f, at, out)
 		}
 		frames[i].SetValues(out)
@@ -82,7 +91,7 @@ func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 
 // evaluate sets the result of the expression in the function of a frame.
 func (v *values) evaluate(f unwind.Frame, inlined int, out *picture.Values) {
-	result, err := v.sym.Evaluate(v.activation(f), inlined, v.expression, v.read)
+	result, err := v.sym.Evaluate(v.activation(f), inlined, v.request, v.read)
 	if err != nil {
 		out.Error = err.Error()
 		return
@@ -100,22 +109,45 @@ func (v *values) globalsOf(f unwind.Frame) []picture.Value {
 	if v.sym == nil {
 		return nil
 	}
-	file, ok := v.files[f.PC]
-	if !ok {
-		var list []symbolize.Value
-		file, list = v.sym.Globals(symbolize.Activation{PC: f.LookupPC()}, v.read)
-		v.files[f.PC] = file
-		if _, known := v.globals[file]; !known {
-			v.globals[file] = pictured(list)
+	key := fileOfThread{v.files[f.PC], f.Registers.ThreadPointer}
+	list, ok := v.globals[key]
+	if !ok || key.file == "" {
+		var read []symbolize.Value
+		key.file, read = v.sym.Globals(symbolize.Activation{PC: f.LookupPC(), ThreadSymbol: v.threadSymbol(f)}, v.read)
+		list = pictured(read)
+		v.files[f.PC], v.globals[key] = key.file, list
+	}
+	return list
+}
+
+// threadSymbol returns a function that finds thread-local symbols in the thread of a frame; nil if its thread is not
+// known.
+func (v *values) threadSymbol(f unwind.Frame) func(name, file string) (uint64, bool) {
+	if v.threads == nil {
+		v.threads = map[uint64]callbacks.ThreadID{}
+		ids, _ := v.target.ThreadIDs(callbacks.ThreadIDLWP) // without them, thread-local variables are missing
+		for _, id := range ids {
+			if r, ok := v.target.(callbacks.RegisterReader); ok {
+				if registers, err := r.Registers(id); err == nil {
+					v.threads[registers.ThreadPointer] = id
+				}
+			}
 		}
 	}
-	return v.globals[file]
+	id, ok := v.threads[f.Registers.ThreadPointer]
+	if !ok || f.Registers.ThreadPointer == 0 {
+		return nil
+	}
+	return func(name, file string) (uint64, bool) {
+		a, err := v.target.ThreadSymbol(id, name, file)
+		return a.Offset, err == nil
+	}
 }
 
 // activation returns the activation of the function of a frame.
 func (v *values) activation(f unwind.Frame) symbolize.Activation {
 	return symbolize.Activation{
-		PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get,
+		PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get, ThreadSymbol: v.threadSymbol(f),
 		Caller: func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) },
 	}
 }
@@ -149,7 +181,7 @@ func pictured(list []symbolize.Value) []picture.Value {
 	for _, v := range list {
 		out = append(out, picture.Value{
 			Name: v.Name, Type: v.Type, Text: v.Text, Address: picture.Address(v.Address), Argument: v.Argument,
-			Missing: v.Missing, Parts: pictured(v.Parts), Cut: v.Cut,
+			Missing: v.Missing, Parts: pictured(v.Parts), Cut: v.Cut, Count: v.Count,
 		})
 	}
 	return out

@@ -174,19 +174,12 @@ func (d *decoder) fillArray(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place
 		}
 		return
 	}
-	if s.count == 0 {
-		v.Text = "{}"
-	}
-	v.Cut = s.count > maxElements
-	for i := range min(s.count, maxElements) {
-		name, _ := formatSubscripts(s.dims, uint64(i), d.lang)
-		m := Value{Name: name}
-		d.fill(&m, typeOf(e), s.element(i, d.lang.fortran), depth+1, pointers)
-		if v.Parts = append(v.Parts, m); d.left < 0 {
-			v.Cut = true
-			return
-		}
-	}
+	d.fillElements(v, sequence{typ: typeOf(e), count: s.count,
+		at: func(i int64) (place, bool) { return s.element(i, d.lang.fortran), true },
+		name: func(i int64) string {
+			name, _ := formatSubscripts(s.dims, uint64(i), d.lang)
+			return name
+		}}, depth, pointers)
 }
 
 // fillString sets v to the text of a string of Fortran, whose length is in its type.

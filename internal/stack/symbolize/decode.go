@@ -17,6 +17,8 @@ type decoder struct {
 	read func(addr uint64, p []byte) error
 	in   *locals // evaluates bounds that are known at run time only; may be nil
 	left int     // remaining number of values
+	// first and most select the elements of the first sequence that is read; most 0: maxElements.
+	first, most int64
 }
 
 // readBytes returns the first n bytes at a place; why is the reason if they are missing.
@@ -55,7 +57,9 @@ func (d *decoder) fill(v *Value, typ dwarf.Offset, p place, depth, pointers int)
 	}
 	switch e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		d.fillMembers(v, in, p, depth, pointers)
+		if !d.fillObject(v, e, in, p, depth, pointers) {
+			d.fillMembers(v, in, p, depth, pointers)
+		}
 	case dwarf.TagArrayType:
 		d.fillArray(v, e, in, p, depth, pointers)
 	case dwarf.TagStringType:
@@ -167,10 +171,17 @@ func enumeratorName(in []*dwarf.Entry, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// isPart reports whether an entry of a structure is a member or a base class that each object has: before DWARF 5,
+// static members are members, too.
+func isPart(f *dwarf.Entry) bool {
+	static, _ := f.Val(dwarf.AttrExternal).(bool)
+	return f.Tag == dwarf.TagMember && !static || f.Tag == dwarf.TagInheritance
+}
+
 // fillMembers adds the members to v, including those of base classes.
 func (d *decoder) fillMembers(v *Value, in []*dwarf.Entry, p place, depth, pointers int) {
 	for _, f := range in {
-		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance {
+		if !isPart(f) {
 			continue
 		}
 		at, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
@@ -256,23 +267,27 @@ func (d *decoder) fillPointer(v *Value, e *dwarf.Entry, p place, depth, pointers
 		v.Missing = why
 		return
 	}
-	to := binary.LittleEndian.Uint64(b)
+	d.fillPointee(v, typeOf(e), binary.LittleEndian.Uint64(b), depth, pointers)
+}
+
+// fillPointee sets v to an address, and adds the object of a type at that address.
+func (d *decoder) fillPointee(v *Value, typ dwarf.Offset, to uint64, depth, pointers int) {
 	v.Text = "0x" + strconv.FormatUint(to, 16)
-	target, _, _ := d.resolvePlain(typeOf(e))
+	target, _, _ := d.resolvePlain(typ)
 	if to == 0 || target == nil || pointers >= maxPointerDepth {
 		return
 	}
-	if d.isCharacter(typeOf(e)) {
+	if d.isCharacter(typ) {
 		if text, ok := d.readText(to); ok {
 			v.Text += " " + text
 		}
 		return
 	}
-	if _, sized := d.sizeInBytes(typeOf(e)); !sized {
+	if _, sized := d.sizeInBytes(typ); !sized {
 		return
 	}
-	m := Value{Name: "*" + v.Name, Type: d.typeName(typeOf(e), 0)}
-	if d.fill(&m, typeOf(e), place{addr: to}, depth+1, pointers+1); m.Missing == "" {
+	m := Value{Name: "*" + v.Name, Type: d.typeName(typ, 0)}
+	if d.fill(&m, typ, place{addr: to}, depth+1, pointers+1); m.Missing == "" {
 		v.Parts = []Value{m}
 	}
 }

@@ -24,12 +24,23 @@ var (
 // maxExpression bounds the length of an expression, and with it the depth of its parts.
 const maxExpression = 1 << 10
 
+// maxRequested bounds the elements of one request.
+const maxRequested = 1000
+
+// Request is an expression, and the elements of its value that are wanted: Count from number First on; Count 0 stands
+// for the first 100.
+type Request struct {
+	Expression   string
+	First, Count int
+}
+
 // Evaluate returns the value of an expression in a frame: names of variables of its function and of global variables,
-// members, elements, pointers, casts to known types, sizeof, arithmetic and comparisons; in Fortran members by %, and
-// elements by subscripts in parentheses. inlined selects the function: 0 is the real one, 1 the first one that is
-// inlined there. Errors are ErrSyntax, ErrName, ErrRange, ErrUnreadable or ErrType.
-func (s *Symbolizer) Evaluate(f Activation, inlined int, expression string, read func(addr uint64, p []byte) error) (
+// members, elements, pointers, casts to known types, sizeof, arithmetic and comparisons; object@n is the n objects from
+// one on; in Fortran members by %, and elements by subscripts in parentheses. inlined selects the function: 0 is the
+// real one, 1 the first one that is inlined there. Errors are ErrSyntax, ErrName, ErrRange, ErrUnreadable or ErrType.
+func (s *Symbolizer) Evaluate(f Activation, inlined int, q Request, read func(addr uint64, p []byte) error) (
 	v Value, err error) {
+	expression := q.Expression
 	if len(expression) > maxExpression {
 		return v, fmt.Errorf("%w: longer than %d characters", ErrSyntax, maxExpression)
 	}
@@ -48,7 +59,8 @@ func (s *Symbolizer) Evaluate(f Activation, inlined int, expression string, read
 	failed := s.withModule(f.PC, func(m *module, _ uint64) (damaged error) {
 		defer elfx.Recover("variables", &damaged)
 		l.read, l.entry = read, entry
-		ev.m, ev.l, ev.d = m, l, &decoder{types: l.types, read: read, in: l, left: maxValues}
+		ev.m, ev.l, ev.d = m, l, &decoder{types: l.types, read: read, in: l, left: maxValues,
+			first: int64(max(q.First, 0)), most: int64(min(max(q.Count, 0), maxRequested))}
 		v, err = ev.evaluate(expression)
 		return nil
 	})
@@ -75,6 +87,7 @@ type operand struct {
 	real    bool
 	integer int64
 	float   float64
+	count   int64 // of the objects of an artificial array (object@count); 0 for other operands
 }
 
 // evaluation evaluates one expression.
@@ -91,7 +104,8 @@ type evaluation struct {
 // evaluate returns the value of an expression.
 func (ev *evaluation) evaluate(expression string) (v Value, err error) {
 	ev.scan.Init(strings.NewReader(expression))
-	ev.scan.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanFloats | scanner.ScanChars
+	ev.scan.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanFloats | scanner.ScanChars |
+		scanner.ScanStrings
 	ev.scan.Error = func(*scanner.Scanner, string) {}
 	ev.next()
 	x, err := ev.binary(0)
@@ -103,8 +117,17 @@ func (ev *evaluation) evaluate(expression string) (v Value, err error) {
 	}
 	v.Name = expression
 	switch {
+	case x.count > 0:
+		size, _ := ev.d.sizeInBytes(x.typ)
+		v.Type = fmt.Sprintf("%s [%d]", ev.d.typeName(x.typ, 0), x.count)
+		ev.d.fillElements(&v, sequence{typ: x.typ, count: x.count, name: indexed,
+			at: func(i int64) (place, bool) { return x.at.advance(uint64(i) * size), true }}, 0, 0)
 	case x.typ != 0:
 		v.Type = ev.d.typeName(x.typ, 0)
+		var first [1]byte
+		if x.at.data == nil && ev.d.read(x.at.addr, first[:]) != nil {
+			return v, fmt.Errorf("%w at %#x", ErrUnreadable, x.at.addr)
+		}
 		if ev.d.fill(&v, x.typ, x.at, 0, 0); v.Missing == missingMemory {
 			return v, fmt.Errorf("%w at %#x", ErrUnreadable, x.at.addr)
 		}
@@ -153,7 +176,7 @@ func (ev *evaluation) expect(word string) error {
 
 // levels are the operators with two operands by precedence, the loosest first.
 var levels = [][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"},
-	{"+", "-"}, {"*", "/", "%"}}
+	{"+", "-"}, {"*", "/", "%"}, {"@"}}
 
 // binary reads operands that operators of a level, or of those that bind tighter, join.
 func (ev *evaluation) binary(level int) (operand, error) {
@@ -182,6 +205,9 @@ func (ev *evaluation) binary(level int) (operand, error) {
 
 // apply returns the result of an operator.
 func (ev *evaluation) apply(op string, x, y operand) (operand, error) {
+	if op == "@" {
+		return ev.repeat(x, y)
+	}
 	x, err := ev.load(x)
 	if err != nil {
 		return x, err
@@ -205,6 +231,23 @@ func (ev *evaluation) apply(op string, x, y operand) (operand, error) {
 		return applyReal(op, x.asFloat(), y.asFloat())
 	}
 	return applyInteger(op, x.integer, y.integer)
+}
+
+// repeat returns the objects from an object on, as many as a number.
+func (ev *evaluation) repeat(x, n operand) (operand, error) {
+	n, err := ev.load(n)
+	switch _, sized := ev.d.sizeInBytes(x.typ); {
+	case err != nil:
+		return x, err
+	case x.typ == 0 || x.at.data != nil || x.count > 0 || !sized:
+		return x, fmt.Errorf("%w: @ needs an object in memory", ErrType)
+	case n.pointer || n.real:
+		return x, fmt.Errorf("%w: the number after @ is an integer", ErrType)
+	case n.integer < 1 || n.integer > maxCount:
+		return x, fmt.Errorf("%w: %d objects", ErrRange, n.integer)
+	}
+	x.count = n.integer
+	return x, nil
 }
 
 func (x operand) asFloat() float64 {
@@ -305,12 +348,23 @@ func (ev *evaluation) load(x operand) (operand, error) {
 	if x.typ == 0 {
 		return x, nil
 	}
+	if x.count > 0 {
+		return operand{pointer: true, pointee: x.typ, integer: int64(x.at.addr)}, nil
+	}
 	x, e, in, err := ev.referenced(x, false)
 	if err != nil {
 		return x, err
 	}
 	if e == nil {
 		return x, fmt.Errorf("%w: it is not known", ErrType)
+	}
+	if o, ok := ev.d.objectAt(e, in, x.at); ok {
+		if to, ok := o.pointer(); ok {
+			return operand{pointer: true, pointee: to.typ, integer: int64(to.to)}, nil
+		}
+		if f, p, empty, ok := o.wrapped(); ok && !empty {
+			return ev.load(operand{typ: typeOf(f), at: p})
+		}
 	}
 	switch e.Tag {
 	case dwarf.TagArrayType:
@@ -715,35 +769,41 @@ func (ev *evaluation) member(x operand) (operand, error) {
 	if e == nil || e.Tag != dwarf.TagStructType && e.Tag != dwarf.TagClassType && e.Tag != dwarf.TagUnionType {
 		return x, fmt.Errorf("%w: %s has no members", ErrType, ev.d.typeName(x.typ, 0))
 	}
-	if found, ok := ev.memberOf(in, x.at, name, 0); ok {
-		return found, nil
+	f, within, ok := ev.d.memberOf(in, x.at, name, 0)
+	if ok && f.Val(dwarf.AttrBitSize) != nil {
+		if bits, ok := ev.bitField(f, within); ok {
+			return bits, nil
+		}
+		return x, fmt.Errorf("%w: the bits of %s", ErrUnreadable, name)
 	}
-	return x, fmt.Errorf("%w: %s has no member %s", ErrName, ev.d.typeName(x.typ, 0), name)
+	if !ok {
+		return x, fmt.Errorf("%w: %s has no member %s", ErrName, ev.d.typeName(x.typ, 0), name)
+	}
+	off, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+	return operand{typ: typeOf(f), at: within.advance(uint64(off))}, nil
 }
 
-// memberOf finds a member of a structure, of its base classes and of its members without a name.
-func (ev *evaluation) memberOf(in []*dwarf.Entry, at place, name string, depth int) (x operand, ok bool) {
+// memberOf finds a member of a structure, of its base classes and of its members without a name, with the place of the
+// structure that it belongs to.
+func (d *decoder) memberOf(in []*dwarf.Entry, at place, name string, depth int) (
+	f *dwarf.Entry, within place, ok bool) {
 	for _, f := range in {
 		off, placed := f.Val(dwarf.AttrDataMemberLoc).(int64)
 		declared, _ := f.Val(dwarf.AttrName).(string)
-		bits := f.Val(dwarf.AttrBitSize) != nil
 		switch {
-		case off < 0 || depth > maxTypeDepth || f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance:
+		case off < 0 || depth > maxTypeDepth || !isPart(f):
 			continue
-		case f.Tag == dwarf.TagMember && declared != "" && ev.d.fold(declared) == ev.d.fold(name):
-			if bits {
-				return ev.bitField(f, at)
-			}
-			return operand{typ: typeOf(f), at: at.advance(uint64(off))}, true
+		case f.Tag == dwarf.TagMember && declared != "" && d.fold(declared) == d.fold(name):
+			return f, at, true
 		case f.Tag == dwarf.TagMember && declared != "" || !placed && f.Tag == dwarf.TagInheritance:
 			continue
 		}
-		_, inner, _ := ev.d.resolvePlain(typeOf(f))
-		if x, ok := ev.memberOf(inner, at.advance(uint64(off)), name, depth+1); ok {
-			return x, true
+		_, inner, _ := d.resolvePlain(typeOf(f))
+		if f, within, ok := d.memberOf(inner, at.advance(uint64(off)), name, depth+1); ok {
+			return f, within, true
 		}
 	}
-	return x, false
+	return nil, at, false
 }
 
 // bitField returns the number in a bit field.
@@ -757,6 +817,18 @@ func (ev *evaluation) bitField(f *dwarf.Entry, at place) (x operand, ok bool) {
 
 // element reads subscripts up to a closing word.
 func (ev *evaluation) element(x operand, end string) (operand, error) {
+	if x.typ != 0 && x.count == 0 {
+		plain, e, in, err := ev.referenced(x, false)
+		if err != nil {
+			return x, err
+		}
+		x = plain
+		if o, ok := ev.d.objectAt(e, in, x.at); ok {
+			if found, is, err := ev.containerElement(o, end); is {
+				return found, err
+			}
+		}
+	}
 	var subscripts []int64
 	for {
 		i, err := ev.subscript()
@@ -771,7 +843,7 @@ func (ev *evaluation) element(x operand, end string) (operand, error) {
 			return x, err
 		}
 	}
-	if x.typ != 0 {
+	if x.typ != 0 && x.count == 0 {
 		if e, in, _ := ev.d.resolvePlain(x.typ); e != nil && e.Tag == dwarf.TagArrayType {
 			for end == "]" && ev.accept("[") { // a[i][j]
 				i, err := ev.subscript()
@@ -796,6 +868,87 @@ func (ev *evaluation) element(x operand, end string) (operand, error) {
 	}
 	x.integer += subscripts[0] * int64(size)
 	return ev.follow(x)
+}
+
+// containerElement reads the subscript of an element of a container of C++: its number or, for a map, its key; is
+// reports whether the object is one.
+func (ev *evaluation) containerElement(o object, end string) (x operand, is bool, err error) {
+	if _, isText := o.text(); isText {
+		from, n, _ := o.characters()
+		s, ok := o.span(argument(o.in, "_CharT"), from, from+n)
+		if !ok {
+			return x, false, nil
+		}
+		x, err = ev.numberedElement(s, end)
+		return x, true, err
+	}
+	s, ok := o.sequence()
+	switch {
+	case !ok:
+		return x, false, nil
+	case !s.keyed:
+		x, err = ev.numberedElement(s, end)
+	default:
+		x, err = ev.keyedElement(s, end)
+	}
+	return x, true, err
+}
+
+// numberedElement reads the number of an element of a sequence.
+func (ev *evaluation) numberedElement(s sequence, end string) (x operand, err error) {
+	i, err := ev.subscript()
+	if err == nil {
+		err = ev.expect(end)
+	}
+	if err != nil {
+		return x, err
+	}
+	if i < 0 || i >= s.count {
+		return x, fmt.Errorf("%w: subscript %d is not in 0 to %d", ErrRange, i, s.count-1)
+	}
+	at, ok := s.at(i)
+	if !ok {
+		return x, fmt.Errorf("%w: element %d cannot be found", ErrUnreadable, i)
+	}
+	return operand{typ: s.typ, at: at}, nil
+}
+
+// keyedElement reads the key of an element of a map: a number, or a text in quotes.
+func (ev *evaluation) keyedElement(s sequence, end string) (x operand, err error) {
+	key := ev.text
+	if ev.tok == scanner.String {
+		ev.next()
+	} else {
+		n, err := ev.subscript()
+		if err != nil {
+			return x, err
+		}
+		key = strconv.FormatInt(n, 10)
+	}
+	if err := ev.expect(end); err != nil {
+		return x, err
+	}
+	for i := range min(s.count, maxNodes) {
+		at, ok := s.at(i)
+		if !ok {
+			break
+		}
+		var m Value
+		ev.d.left = maxValues
+		if ev.d.fill(&m, s.typ, at, 0, maxPointerDepth); keyed(m).Name != "["+key+"]" {
+			continue
+		}
+		x = operand{typ: s.typ, at: at}
+		for _, name := range []string{"__cc_", "__cc", "second"} {
+			_, in, _ := ev.d.resolvePlain(x.typ)
+			if f, within, ok := ev.d.memberOf(in, x.at, name, 0); ok {
+				off, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+				x = operand{typ: typeOf(f), at: within.advance(uint64(off))}
+			}
+		}
+		return x, nil
+	}
+	return x, fmt.Errorf("%w: there is no key %s", ErrRange, key)
 }
 
 // subscript reads an expression with an integer value.

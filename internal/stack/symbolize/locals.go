@@ -16,6 +16,9 @@ type Activation struct {
 	Register func(number int) (value uint64, ok bool)
 	// Caller returns the caller's frame and the return address in it; it may be nil.
 	Caller func() (caller Activation, back uint64, ok bool)
+	// ThreadSymbol returns the address of a thread-local symbol of a module's file in the frame's thread; it may be
+	// nil.
+	ThreadSymbol func(name, file string) (addr uint64, ok bool)
 }
 
 // LocalName names the data at addr in the frame by a local variable of the function, or of a function inlined
@@ -57,7 +60,7 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 		if vs.data == nil {
 			return nil
 		}
-		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc}
+		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc, tls: m.storageOf(f)}
 		if l.body = m.bodyAt(vs, pc); l.body != nil {
 			l.unit, l.types = l.body.unit, vs.typesIn(languageOf(l.body.unit))
 			begin(l)

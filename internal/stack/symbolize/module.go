@@ -52,6 +52,9 @@ type tables struct {
 	vars    *variables
 	slots   map[uint64]string
 	isCode  func(*elfx.Symbol) (rank uint8, ok bool) // of the module's file; nil before the first use
+
+	anchored bool // anchor was searched for
+	anchor   *storageAnchor
 }
 
 // answers caches earlier results.

@@ -39,6 +39,8 @@ type Value struct {
 	// Parts are members, elements, or the target of a pointer; Cut means that there are more.
 	Parts []Value
 	Cut   bool
+	// Count is the number of elements of an array or a container; 0 for other values.
+	Count int64
 }
 
 // Reasons why a variable has no value.
@@ -94,7 +96,7 @@ func (s *Symbolizer) Globals(f Activation, read func(addr uint64, p []byte) erro
 		}
 		unit = fmt.Sprint(m.mod.Bias, " ", e.Offset)
 		l := &locals{vs: vs, bias: m.mod.Bias, frame: Activation{PC: f.PC}, pc: pc, read: read, unit: e,
-			types: vs.typesIn(languageOf(e))}
+			tls: m.storageOf(f), types: vs.typesIn(languageOf(e))}
 		d := decoder{types: l.types, read: read, in: l, left: maxValues}
 		seen := map[dwarf.Offset]bool{}
 		l.walkGlobals(r, 0, func(e *dwarf.Entry) {

@@ -71,6 +71,16 @@ func UnstrippedOMPD(tb testing.TB, major int) string {
 // llvmLib returns the directory of libraries in Debian's packages of one version of LLVM.
 func llvmLib(major int) string { return fmt.Sprintf("usr/lib/llvm-%d/lib", major) }
 
+// Libcxx returns the flags with which clang uses LLVM's library of C++, linked statically. The linker is LLVM's: it
+// finds symbols in archives that come before the objects.
+func Libcxx(tb testing.TB) []string {
+	tb.Helper()
+	include := filepath.Join(debianPackage(tb, "libc++-16-dev"), "usr/lib/llvm-16/include/c++/v1")
+	lib := filepath.Join(debianPackage(tb, "libc++-16-dev"), llvmLib(16), "libc++.a")
+	abi := filepath.Join(debianPackage(tb, "libc++abi-16-dev"), llvmLib(16), "libc++abi.a")
+	return []string{"-nostdinc++", "-isystem", include, "-fuse-ld=lld", "-nostdlib++", lib, abi}
+}
+
 // debianPackage returns a directory with the unpacked content of a package of the distribution. The package is
 // not installed, so that all versions can coexist.
 func debianPackage(tb testing.TB, name string) string {

@@ -146,6 +146,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand("ompd.lookAtProcess", guarded(inspectProcess)),
     vscode.commands.registerCommand("ompd.pickProcess", pickProcess),
     vscode.commands.registerCommand("ompd.lookAgain", guarded(async () => { await shown.session?.customRequest("ompd/look"); })),
+    vscode.commands.registerCommand("ompd.lookAndHold",
+      guarded(async () => { await shown.session?.customRequest("ompd/look", { hold: true }); })),
     vscode.commands.registerCommand("ompd.report", guarded(() => report(shown))),
   );
 }

@@ -71,11 +71,14 @@ type adapter struct {
 	current *request // that is being answered
 	after   []func() // functions to call after the answer to the current request
 	ended   bool     // the client has disconnected
+	over    bool     // the client got the event of the session's end
 
 	debuggee
 	view *view
 	ids  ids
 
+	exited  bool            // the attached process has ended
+	gone    <-chan struct{} // closed when the attached process has ended; nil for other targets
 	life    context.Context // of the session
 	samples sync.WaitGroup  // the profile in progress
 	profile *request        // the last one that started a profile; nil before
@@ -122,7 +125,12 @@ func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *
 	for {
 		select {
 		case <-ctx.Done():
+			if a.over { // an editor may end the adapter then
+				return nil
+			}
 			return ctx.Err()
+		case <-a.gone:
+			a.attempt(a.processEnded)
 		case e := <-a.programEvents():
 			if !a.attempt(func() { a.handleEvent(e) }) && a.dying != nil {
 				a.proceed()
@@ -133,7 +141,7 @@ func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *
 				return nil
 			case !more:
 				a.print(important, (*broken).Error())
-				a.sendEvent("terminated", nil)
+				a.endSession()
 				return *broken
 			}
 			a.serve(r)

@@ -77,8 +77,12 @@ func TestVerdictShown(t *testing.T) {
 	info := daptest.Ask[godap.ExceptionInfoResponseBody](c, "exceptionInfo", args{"threadId": stop.ThreadId})
 	omptest.Equal(t, "ID", info.ExceptionId, "deadlock")
 	omptest.Equal(t, "break mode", string(info.BreakMode), "always")
-	if !strings.Contains(info.Details.StackTrace, "LWP 5607 waits for lock second, held by LWP 5608") {
+	if !strings.Contains(info.Details.StackTrace, "thread 0 waits for lock second, held by thread 1: acquired") ||
+		strings.Count(info.Details.StackTrace, "\n") != 1 {
 		t.Errorf("the evidence is %q", info.Details.StackTrace)
+	}
+	if !strings.Contains(info.Description, "\nfix: acquire these locks in the same order") {
+		t.Errorf("the description is %q", info.Description)
 	}
 }
 

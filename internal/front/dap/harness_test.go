@@ -35,11 +35,17 @@ func config() dap.Config {
 // serve starts an adapter and returns its client. ended receives the error of Serve.
 func serve(t testing.TB, c dap.Config) (client *daptest.Client, ended <-chan error) {
 	t.Helper()
+	return serveUntil(t.Context(), t, c)
+}
+
+// serveUntil is serve for an adapter that ctx ends.
+func serveUntil(ctx context.Context, t testing.TB, c dap.Config) (client *daptest.Client, ended <-chan error) {
+	t.Helper()
 	fromClient, toAdapter := io.Pipe()
 	fromAdapter, toClient := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := dap.Serve(t.Context(), fromClient, toClient, c)
+		err := dap.Serve(ctx, fromClient, toClient, c)
 		fromClient.Close()
 		toClient.Close()
 		done <- err

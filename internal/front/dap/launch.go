@@ -118,7 +118,7 @@ func (a *adapter) programEvents() <-chan Event {
 func (a *adapter) handleEvent(e Event) {
 	if e.Ended {
 		a.sendEvent("exited", godap.ExitedEventBody{ExitCode: e.Status})
-		a.sendEvent("terminated", nil)
+		a.endSession()
 		a.program = nil
 		return
 	}
@@ -190,10 +190,11 @@ func (d *debuggee) proceed() {
 	}
 }
 
-// terminate asks the program to end.
+// terminate asks the program to end. An attached target is not ended, only the session.
 func (a *adapter) terminate(context.Context, nothing) (*nothing, error) {
 	if a.program == nil {
-		return nil, errors.New("terminate: no program was launched")
+		a.addDeferred(a.endSession)
+		return nil, a.resume()
 	}
 	err := a.resume()
 	a.program.Signal(false)

@@ -14,6 +14,9 @@ import (
 // errStands is the error of continuing a core.
 var errStands = errors.New("a core stands still: it cannot go on")
 
+// errEnded is the error of a request for a process that has ended.
+var errEnded = fmt.Errorf("the process has ended: %w", engine.ErrExited)
+
 // isLive reports whether the target can run.
 func (a *adapter) isLive() bool { return a.view.pic.Target.Kind != picture.TargetCore }
 
@@ -26,20 +29,52 @@ func (a *adapter) pause(ctx context.Context, _ nothing) (*nothing, error) {
 			return nil, err
 		}
 	}
-	if a.isLive() && !a.held {
-		err := a.target.Stop(ctx)
-		if a.held = err == nil; err != nil && ctx.Err() != nil {
-			return nil, err
-		}
-		if err != nil {
-			a.addDeferred(func() { a.print(console, fmt.Sprintf("! took a snapshot without stopping it: %v", err)) })
-		}
+	if err := a.hold(ctx); err != nil {
+		return nil, err
 	}
 	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}
 	a.addDeferred(a.sendStopped)
 	return nil, nil
+}
+
+// hold stops a process until it is continued. If it cannot be stopped, the client is told.
+func (a *adapter) hold(ctx context.Context) error {
+	if !a.isLive() || a.held || a.exited {
+		return nil
+	}
+	t, err := a.opened()
+	if err != nil {
+		return err
+	}
+	err = t.Stop(ctx)
+	if a.held = err == nil; err != nil && ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		a.addDeferred(func() { a.print(console, fmt.Sprintf("! took a snapshot without stopping it: %v", err)) })
+	}
+	return nil
+}
+
+// holdAttached stops the process as the configuration asks for it and takes the snapshot again, so that its variables
+// can be read at once. Without the key "hold", a process that hangs is stopped: it loses nothing.
+func (a *adapter) holdAttached(ctx context.Context) error {
+	asked := a.attachment.Hold
+	if asked != nil && !*asked || asked == nil && !a.view.hangs() {
+		return nil
+	}
+	if err := a.hold(ctx); err != nil || !a.held {
+		return err
+	}
+	if err := a.look(ctx); err != nil {
+		return err
+	}
+	if asked == nil && !a.view.hangs() { // it has made progress
+		return a.release()
+	}
+	return nil
 }
 
 // continueProcess continues a stopped process.
@@ -59,8 +94,20 @@ func (d *debuggee) release() error {
 	return d.target.Resume()
 }
 
-// lookAgain takes a new snapshot without stopping the process.
-func (a *adapter) lookAgain(ctx context.Context, _ nothing) (changed, error) {
+// lookArguments are the arguments of requestLook.
+type lookArguments struct {
+	// Hold stops the process until it is continued.
+	Hold bool `json:"hold"`
+}
+
+// lookAgain takes a new snapshot. It does not stop the process, unless that is asked for.
+func (a *adapter) lookAgain(ctx context.Context, args lookArguments) (changed, error) {
+	if args.Hold {
+		if err := a.hold(ctx); err != nil {
+			return changed{}, err
+		}
+		a.addDeferred(a.sendStopped)
+	}
 	if err := a.refresh(ctx); err != nil {
 		return changed{}, err
 	}
@@ -70,9 +117,12 @@ func (a *adapter) lookAgain(ctx context.Context, _ nothing) (changed, error) {
 // refresh takes a new snapshot and invalidates the client's state. It ends the session if the process has
 // ended.
 func (a *adapter) refresh(ctx context.Context) error {
-	err := a.look(ctx)
+	err := errEnded
+	if !a.exited {
+		err = a.look(ctx)
+	}
 	if errors.Is(err, engine.ErrExited) && a.program == nil { // otherwise the event of its end follows
-		a.addDeferred(func() { a.sendEvent("terminated", nil) })
+		a.addDeferred(a.endSession)
 	}
 	if err != nil {
 		return err

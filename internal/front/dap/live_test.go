@@ -1,6 +1,7 @@
 package dap_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,7 +52,7 @@ func TestProcess(t *testing.T) {
 			c, ended := serve(t, config())
 			daptest.Ask[any](c, "initialize", args{"adapterID": "ompd", "supportsInvalidatedEvent": true})
 			daptest.Ask[any](c, "configurationDone", nil)
-			daptest.Ask[any](c, "attach", args{"target": p.PID})
+			daptest.Ask[any](c, "attach", args{"target": p.PID, "hold": false})
 			stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 			omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
 			omptest.Equal(t, "held after the look", isTraced(t, p), false)
@@ -88,16 +89,80 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestProcessEnds pauses a process that has ended.
+// TestProcessEnds kills a process: the session ends at once, with one event, and a signal to the adapter is no error
+// then.
 func TestProcessEnds(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	p := omptest.Start(t, deadlocks(t)["libomp"])
-	c, _ := attach(t, args{"target": fmt.Sprint(p.PID)})
-	p.Stop()
-	if text := c.Refused("pause", args{"threadId": 0}); !strings.Contains(text, "ended") {
-		t.Errorf("a process that is gone: %q", text)
+	for _, hold := range []bool{false, true} {
+		t.Run(fmt.Sprint("held ", hold), func(t *testing.T) {
+			p := omptest.Start(t, deadlocks(t)["libomp"])
+			ctx, interrupt := context.WithCancel(t.Context())
+			c, ended := serveUntil(ctx, t, config())
+			daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})
+			daptest.Ask[any](c, "configurationDone", nil)
+			daptest.Ask[any](c, "attach", args{"target": fmt.Sprint(p.PID), "hold": hold})
+			c.Event("stopped")
+			p.Stop()
+			c.Event("terminated")
+			if text := c.Refused("pause", args{"threadId": 0}); !strings.Contains(text, "ended") {
+				t.Errorf("a process that is gone: %q", text)
+			}
+			daptest.Ask[any](c, "setBreakpoints", args{"source": args{"path": "x"}}) // all earlier messages are there
+			n := 0
+			for _, m := range c.All() {
+				if m.Event == "terminated" {
+					n++
+				}
+			}
+			omptest.Equal(t, "events of the end", n, 1)
+			interrupt()
+			omptest.Equal(t, "the end of the adapter", <-ended, nil)
+		})
 	}
-	c.Event("terminated")
+}
+
+// TestHold attaches to a process that hangs, and to one that does not: only the first one is held without being asked
+// for, and what is held has variables at once.
+func TestHold(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	healthy := omptest.Run{Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+		Exe: omptest.Compile(t, omptest.Build{Program: "values", Flags: []string{"-O0", "-g"}})}
+	for _, test := range []struct {
+		name string
+		run  omptest.Run
+		hold any
+		held bool
+	}{
+		{"a hang", deadlocks(t)["libomp"], nil, true}, {"a hang, not held", deadlocks(t)["libomp"], false, false},
+		{"no hang", healthy, nil, false}, {"no hang, held", healthy, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := omptest.Start(t, test.run)
+			which := args{"target": p.PID}
+			if test.hold != nil {
+				which["hold"] = test.hold
+			}
+			c, stop := attach(t, which)
+			omptest.Equal(t, "held", isTraced(t, p), test.held)
+			locals := func(id int) bool {
+				for _, f := range stack(c, id) {
+					for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": f.Id}).Scopes {
+						if s.Name == "Locals" {
+							_, missing := parts(c, s.VariablesReference)["not shown"]
+							return !missing
+						}
+					}
+				}
+				return false
+			}
+			omptest.Equal(t, "locals", locals(stop.ThreadId), test.held)
+			changed := daptest.Ask[map[string]any](c, "ompd/look", args{"hold": true})
+			omptest.Equal(t, "held after a look that holds", fmt.Sprint(changed["held"]), "true")
+			omptest.Equal(t, "its locals", locals(stop.ThreadId), true)
+			daptest.Ask[any](c, "continue", args{"threadId": 0})
+			omptest.Equal(t, "held after continue", isTraced(t, p), false)
+		})
+	}
 }
 
 // TestCoreStands refuses to continue a core; pause shows it again.

@@ -14,7 +14,7 @@ import (
 
 // Reasons why a frame has no variables.
 var (
-	errRuns     = errors.New("the program is running, and its stacks change: `pause` stops it")
+	errRuns     = errors.New("the program is running, and its stacks change: continue, then pause, stops it")
 	errNoValues = errors.New("variables and registers of this target are not read here")
 	errNoFrame  = errors.New("it has no frame on the stack any more")
 	errMoved    = errors.New("the stack has changed since it was shown: `pause` takes a new snapshot")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	godap "github.com/google/go-dap"
@@ -30,6 +31,8 @@ type Attach struct {
 	SourceMap map[string]string `json:"sourceMap"`
 	// RuntimeFrames asks for the frames of runtimes, too.
 	RuntimeFrames bool `json:"runtimeFrames"`
+	// Hold stops a process until it is continued; if it is not set, a process that hangs is stopped.
+	Hold *bool `json:"hold"`
 	// Secret admits a client of a TCP port.
 	Secret string `json:"secret"`
 }
@@ -97,7 +100,11 @@ func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err erro
 	if a.target, err = a.config.Open(a.life, args); err != nil {
 		return nil, err
 	}
+	a.gone = watchEnd(a.life, args)
 	if err := a.look(ctx); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if err := a.holdAttached(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.phase = attach
@@ -173,7 +180,8 @@ func (a *adapter) sendStopped() {
 	v := a.view
 	a.print(console, v.header())
 	if a.isLive() && !a.held {
-		a.print(console, "the process is running: this is a snapshot. `pause` stops it and takes a new one")
+		a.print(console, "the process is running: this is a snapshot. Continue, then pause, stops it and takes a new "+
+			"one; so does \"hold\": true in the configuration")
 	}
 	body := godap.StoppedEventBody{
 		Reason: "pause", AllThreadsStopped: true, ThreadId: v.firstThread(), Description: v.header(),
@@ -218,6 +226,11 @@ func (r *reason) output() string {
 	return strings.Join(append(lines, "`omp report` shows everything"), "\n")
 }
 
+// hangs reports whether there is a verdict of a hang.
+func (v *view) hangs() bool {
+	return slices.ContainsFunc(v.pic.Verdicts, diagnose.Hangs)
+}
+
 // reason returns the worst verdict of a hang or a crash, or else the signal that ended the program.
 func (v *view) reason() (*reason, bool) {
 	for i := range v.pic.Verdicts {
@@ -256,22 +269,32 @@ func (v *view) exceptionInfo(
 	}
 	body = godap.ExceptionInfoResponseBody{ExceptionId: r.id, Description: r.text, BreakMode: "always"}
 	if w := r.verdict; w != nil {
-		evidence := strings.Join(evidence(w), "\n")
-		body.Description = w.Summary
+		message := w.Explanation
+		if w.Fix != "" {
+			message += "\nfix: " + w.Fix
+		}
+		message = strings.TrimSpace(message)
+		// Editors show the description; VS Code shows no message.
+		body.Description = strings.TrimSpace(w.Summary + "\n" + message)
 		body.Details = &godap.ExceptionDetails{
-			Message: strings.TrimSpace(w.Explanation + "\nfix: " + w.Fix), TypeName: r.title,
-			FullTypeName: fmt.Sprintf("%s (%s)", w.Kind, w.Certainty), StackTrace: evidence,
+			Message: message, TypeName: r.title, FullTypeName: fmt.Sprintf("%s (%s)", w.Kind, w.Certainty),
+			StackTrace: strings.Join(v.evidence(w), "\n"),
 		}
 	}
 	return body, nil
 }
 
-// evidence returns the evidence of a verdict, one line each.
-func evidence(w *picture.Verdict) []string {
-	lines := append([]string(nil), w.Evidence...)
+// evidence returns the evidence of a verdict, one line each: of a cycle its steps, with the threads by their numbers.
+func (v *view) evidence(w *picture.Verdict) []string {
+	if len(w.Cycle) == 0 {
+		return w.Evidence
+	}
+	var lines []string
 	for _, s := range w.Cycle {
-		lines = append(lines, fmt.Sprintf("LWP %d waits for %s %s, held by LWP %d: %s",
-			s.Thread, s.WaitsFor.Kind, s.WaitsFor.Name, s.HeldBy, s.HeldEvidence))
+		what := strings.TrimSpace(string(s.WaitsFor.Kind) + " " + s.WaitsFor.Name)
+		line := fmt.Sprintf("%s waits for %s, held by %s: %s", v.shortName(s.Thread), what, v.shortName(s.HeldBy),
+			s.HeldEvidence)
+		lines = append(lines, strings.TrimSuffix(line, ": "))
 	}
 	return lines
 }

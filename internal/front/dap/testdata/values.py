@@ -18,6 +18,9 @@ def key_text(value):
 def flatten_object(out, path, value, depth):
     """Adds the values that gdb's own printers of the library of C++ show; returns False without such a printer."""
     printer = gdb.default_visualizer(value)
+    if [f.name for f in value.type.strip_typedefs().fields()] == ["_M_elems"]:  # std::array has none
+        flatten(out, path, value["_M_elems"], depth)
+        return True
     if printer is None:
         return False
     hint = printer.display_hint() if hasattr(printer, "display_hint") else None

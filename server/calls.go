@@ -27,7 +27,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 				return err
 			}
 		}
-		resp, err = handler(ctx, req)
+		if resp, err = handler(ctx, req); err == nil {
+			resp, err = applyMask(req, resp)
+		}
 		return err
 	})
 	return resp, err

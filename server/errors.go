@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
@@ -46,6 +47,7 @@ var causes = []struct {
 }{
 	{context.DeadlineExceeded, codes.DeadlineExceeded, "DEADLINE_EXCEEDED"},
 	{context.Canceled, codes.Canceled, "CANCELED"},
+	{engine.ErrExited, codes.NotFound, "PROCESS_ENDED"},
 	{fs.ErrNotExist, codes.NotFound, "NO_SUCH_FILE"},
 	{fs.ErrPermission, codes.PermissionDenied, "NO_PERMISSION"},
 	{contain.ErrCutShort, codes.DataLoss, "FILE_CUT_SHORT"},

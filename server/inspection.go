@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -114,6 +115,10 @@ func (s *inspection) RefreshTarget(ctx context.Context,
 	resp := &ompdv1.RefreshTargetResponse{}
 	return resp, withTarget(ctx, req, func(t *target) error {
 		t.refresh()
+		// A process may have ended; other reasons why it cannot be read are those of the next call.
+		if _, err := t.lookAtProcess(); errors.Is(err, engine.ErrExited) {
+			return err
+		}
 		resp.Target = t.info()
 		return nil
 	})

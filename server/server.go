@@ -132,6 +132,9 @@ func New(cfg Config) *Server {
 	ompdv1.RegisterDebuggerServiceServer(s.grpc, &debuggers{server: s})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
+	for service := range s.grpc.GetServiceInfo() {
+		s.health.SetServingStatus(service, healthv1.HealthCheckResponse_SERVING)
+	}
 	return s
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -77,7 +79,24 @@ func (t *target) info() *ompdv1.OpenTargetInfo {
 	if t.trips != nil {
 		i.RoundTrips = t.trips()
 	}
+	t.describe(i)
 	return i
+}
+
+// describe adds the target's description and runtimes, as far as they are known without a look. What cannot be read is
+// missing: the calls that need it return the reason.
+func (t *target) describe(i *ompdv1.OpenTargetInfo) {
+	source, ok := t.opened.(interface{ About() picture.Target })
+	if !ok {
+		return
+	}
+	about, from := &ompdv1.Target{}, source.About()
+	if wire.Pack(&from, about) == nil {
+		i.About = about
+	}
+	if v := t.view; v != nil {
+		i.Runtimes, _ = wire.PackAll[ompdv1.Runtime, picture.Runtime](v.snapshot.Picture(picture.Parts{}).Runtimes)
+	}
 }
 
 // do calls f in the call's turn. If ctx ends first, do returns immediately; reads of the target then fail, so
@@ -152,6 +171,14 @@ func (t *target) look() (*view, error) {
 	}
 	t.view = &view{ctx: ctx, snapshot: (*engine.Snapshot)(s)}
 	return t.view, nil
+}
+
+// lookAtProcess is look for a process; it returns nil for other targets.
+func (t *target) lookAtProcess() (*view, error) {
+	if t.spec.GetPid() == 0 {
+		return nil, nil
+	}
+	return t.look()
 }
 
 // forget drops the view. The caller has the target's turn.

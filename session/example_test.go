@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -72,4 +75,46 @@ func ExampleTarget_Snapshot() {
 	}
 	fmt.Println(len(regions.Picture.Regions), "regions,", len(threads.Picture.Threads), "threads")
 	// Output: 4 regions, 6 threads
+}
+
+// memorySymbolsThreads is a target with no more than the three services that every debugger has.
+type memorySymbolsThreads struct{ callbacks.Target }
+
+// A target of one's own, with memory, symbols and threads; here they are those of a core.
+func ExampleOpenTarget() {
+	path, options, done := goldenCore("llvm-deadlock")
+	defer done()
+	core, err := corefile.Open(path, corefile.Options{Exe: options.Exe, Sysroot: options.Sysroot})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer core.Close()
+	t, err := session.OpenTarget(memorySymbolsThreads{core}, options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer t.Close()
+	result, err := t.Query(context.Background(), session.Query{Parts: picture.Parts{Threads: true, Regions: true}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer result.Close()
+	for _, r := range result.Picture.Regions {
+		fmt.Printf("level %d, team of %d\n", r.Level, r.TeamSize)
+	}
+	for _, thread := range result.Picture.Threads {
+		if thread.ThreadNum != nil {
+			fmt.Printf("thread %d has %d frames\n", *thread.ThreadNum, len(thread.UserStack))
+		}
+	}
+	for _, w := range result.Picture.Warnings {
+		fmt.Println("warning:", strings.SplitN(w, ":", 2)[0])
+	}
+	// Output:
+	// level 0, team of 1
+	// level 1, team of 3
+	// thread 0 has 0 frames
+	// thread 1 has 0 frames
+	// thread 2 has 0 frames
+	// warning: the target has no registers (callbacks.RegisterReader)
 }

@@ -82,12 +82,26 @@ type Target engine.Target
 // Open opens a process by its number, or a core by its path. Decompressing a core may take 10 s of CPU time for each
 // 64 MiB of the file. The target must be closed.
 func Open(ctx context.Context, name string, o Options) (*Target, error) {
-	t, err := engine.Open(ctx, name, engine.Options{
+	t, err := engine.Open(ctx, name, o.inner())
+	return (*Target)(t), err
+}
+
+// OpenTarget opens a target of the caller's own: a debugger, a simulator, a remote stub. It needs no more than memory,
+// symbols and threads (callbacks.Target). Without callbacks.RegisterReader there are no stacks, and states are those
+// that the runtime keeps; Options.Exe names the executable if the target's symbols do not lead to it. The program must
+// be stopped as long as the target is open: after it has run, open another one. Close does not close t.
+func OpenTarget(t callbacks.Target, o Options) (*Target, error) {
+	own, err := engine.OpenOwn(t, o.inner())
+	return (*Target)(own), err
+}
+
+// inner returns the options as package engine has them.
+func (o Options) inner() engine.Options {
+	return engine.Options{
 		Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Debuginfod: o.Debuginfod, NoDebug: o.NoDebug,
 		NoStop: o.NoStop, Sources: o.Sources, Label: o.Label, Open: o.Open, MaxMemory: o.MaxMemory, Memory: o.Memory,
 		Unpack: engine.Unpack{Work: engine.DefaultBudget},
-	})
-	return (*Target)(t), err
+	}
 }
 
 // inner returns the target with the methods that only this module uses.

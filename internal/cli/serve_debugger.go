@@ -1,43 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
-	"github.com/ompd-inspect/ompd-inspect/internal/wire"
-	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/server"
 	"github.com/ompd-inspect/ompd-inspect/session"
 
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
-
-// lentSource is a stopped program that a debugger provides.
-type lentSource struct{ *remote.Target }
-
-// About returns the debugger's description of the program.
-func (l lentSource) About() picture.Target {
-	var t picture.Target
-	if err := wire.Unpack(l.Target.About(), &t); err != nil {
-		return picture.Target{Kind: picture.TargetDebugger} // a test finds differences between the two structs
-	}
-	t.Kind = cmp.Or(t.Kind, picture.TargetDebugger)
-	return t
-}
-
-// Warnings returns nil.
-func (l lentSource) Warnings() []error { return nil }
-
-// Living returns false: the program is stopped until the debugger resumes it.
-func (l lentSource) Living() bool { return false }
-
-// Look calls f with the program at its current stop.
-func (l lentSource) Look(ctx context.Context, _, f func(callbacks.Target) error) error {
-	return f(l.InContext(ctx))
-}
 
 // servedLent is a program of a debugger, as a target of a server.
 type servedLent struct {
@@ -70,5 +42,5 @@ func (l servedTarget) lend(hello *ompdv1.Hello, ask server.Asker, means server.M
 	if err != nil {
 		return nil, err
 	}
-	return servedLent{engine.NewTarget(lentSource{t}, o), t}, nil
+	return servedLent{engine.NewTarget(engine.NewLentSource(t), o), t}, nil
 }

@@ -27,12 +27,21 @@ import (
 type debugger struct {
 	callbacks.Target
 	bytes, questions atomic.Uint64
+	edges            atomic.Uint64 // questions for memory at either end of the address space
 }
+
+// maxQuestions ends a loop of questions.
+const maxQuestions = 20000
 
 func (d *debugger) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	var out []*ompdv1.Answer
 	for _, q := range questions {
-		d.questions.Add(1)
+		if d.questions.Add(1) > maxQuestions {
+			return nil, errors.New("there is no end of questions")
+		}
+		if at := q.GetMemory().GetAddress(); q.GetMemory() != nil && (at < 1<<16 || at >= ^uint64(1<<20-1)) {
+			d.edges.Add(1)
+		}
 		b, err := proto.Marshal(Answer(d.Target, q))
 		if err != nil {
 			return nil, err
@@ -258,6 +267,27 @@ func TestLastPage(t *testing.T) {
 	}
 	if n := d.questions.Load() - before; n != 1 {
 		t.Errorf("%d questions, want 1", n)
+	}
+}
+
+// TestNoRegisters looks at a program on GNU's runtime through a debugger that lends no registers: the thread pointers
+// are unknown, and nothing is read through them.
+func TestNoRegisters(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle", Compiler: omptest.GCC})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
+	c, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, powers := range [][]ompdv1.Power{nil, {withMappings}} {
+		tg, d := lend(t, c, powers...)
+		if pic := look(t, tg.InContext(t.Context())); len(pic.Threads) != 3 {
+			t.Errorf("%v: %d threads", powers, len(pic.Threads))
+		}
+		if n := d.questions.Load(); n > maxQuestions || d.edges.Load() > 0 {
+			t.Errorf("%v: %d questions, %d of them at an end of the address space", powers, n, d.edges.Load())
+		}
 	}
 }
 

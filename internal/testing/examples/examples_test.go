@@ -18,11 +18,11 @@ import (
 // root is the directory of the repository.
 const root = "../../../"
 
-// serving starts a server and returns its address.
-func serving(t *testing.T, tool, dir string) (address string) {
+// serving starts a server with more flags and returns its address.
+func serving(t *testing.T, tool, dir string, flags ...string) (address string) {
 	t.Helper()
 	address = "unix://" + filepath.Join(dir, "socket")
-	cmd := exec.CommandContext(t.Context(), tool, "serve", "--listen", address)
+	cmd := exec.CommandContext(t.Context(), tool, append([]string{"serve", "--listen", address}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -109,6 +109,16 @@ func TestLendMemory(t *testing.T) {
 	out, err := exec.Command(filepath.Join(dir, "lend"), address, pid).CombinedOutput()
 	check(t, string(out), err)
 
+	python := exec.Command(omptest.Program(t, "python3"), root+"examples/lend/lend.py", address, pid)
+	python.Env = pythonEnvironment(t, dir)
+	out, err = python.CombinedOutput()
+	check(t, string(out), err)
+}
+
+// pythonEnvironment returns the environment in which Python has Debian's gRPC, and the messages that its protoc
+// generates into dir.
+func pythonEnvironment(t *testing.T, dir string) []string {
+	t.Helper()
 	environment, grpc := omptest.PythonGrpc(t)
 	protos, _ := filepath.Glob(root + "proto/ompd/v1/*.proto")
 	protoc := exec.Command(filepath.Join(grpc, "usr/bin/protoc"), append([]string{
@@ -118,13 +128,88 @@ func TestLendMemory(t *testing.T) {
 	if out, err := protoc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	python := exec.Command(omptest.Program(t, "python3"), root+"examples/lend/lend.py", address, pid)
-	python.Env = append(os.Environ(), environment...)
-	for i, e := range python.Env {
+	all := append(os.Environ(), environment...)
+	for i, e := range all {
 		if strings.HasPrefix(e, "PYTHONPATH=") {
-			python.Env[i] = e + ":" + dir
+			all[i] = e + ":" + dir
 		}
 	}
-	out, err = python.CombinedOutput()
-	check(t, string(out), err)
+	return all
+}
+
+// TestClients runs the clients in Python and Go on a process, by a server with a token, and compares them with the page
+// that shows them.
+func TestClients(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	dir := t.TempDir()
+	build(t, dir)
+	if out, err := exec.Command("go", "build", "-o", dir, root+"cmd/ompd-inspect").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	pid := fmt.Sprint(p.PID)
+	page, err := os.ReadFile(root + "docs/guide/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"client.py", "main.go"} {
+		text, err := os.ReadFile(root + "examples/client/" + file)
+		if err != nil || !strings.Contains(string(page), "\n"+string(text)+"```\n") {
+			t.Errorf("docs/guide/clients.md does not show examples/client/%s: %v", file, err)
+		}
+	}
+	const token = "0123456789abcdef-of-this-test"
+	secret := filepath.Join(dir, "token")
+	if err := os.WriteFile(secret, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := serving(t, filepath.Join(dir, "ompd-inspect"), dir, "--token-file", secret)
+	environment := append(pythonEnvironment(t, dir), "OMPD_TOKEN="+token)
+	for name, cmd := range map[string]*exec.Cmd{
+		"Go":     exec.Command(filepath.Join(dir, "client"), address, pid),
+		"Python": exec.Command(omptest.Program(t, "python3"), root+"examples/client/client.py", address, pid),
+	} {
+		cmd.Env = environment
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		want := "2 threads wait for each other and can never proceed\n"
+		if !strings.HasPrefix(string(out), want) ||
+			!strings.Contains(string(out), "LWP "+pid+" STATE_NAME_WAIT_LOCK second\n") {
+			t.Errorf("%s prints %s", name, out)
+		}
+	}
+}
+
+// reason matches the reason of an error in the code of the server.
+var reason = regexp.MustCompile(`codes\.\w+, "([A-Z_]+)"|reasonNoTarget = "([A-Z_]+)"`)
+
+// TestReasons compares the reasons of errors that the page lists with those in the code of the server.
+func TestReasons(t *testing.T) {
+	page, err := os.ReadFile(root + "docs/guide/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(root + "server/*.go")
+	found := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range reason.FindAllStringSubmatch(string(code), -1) {
+			found++
+			if name := m[1] + m[2]; !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("docs/guide/clients.md does not list %s of %s", name, file)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("%d reasons were found", found)
+	}
 }

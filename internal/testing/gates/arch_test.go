@@ -87,7 +87,8 @@ var imports = map[string][]string{
 		"internal/image/elfx", "internal/phrase", "internal/profile",
 		"internal/runtime/extended", "internal/runtime/layout",
 		"internal/runtime/readers", "internal/runtime/rtl",
-		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
+		"internal/stack/symbolize", "internal/stack/unwind", "internal/target/remote", "internal/watch",
+		"internal/wire", "live", "picture", "proto/ompd/v1", "trace",
 	},
 	"internal/front/clib": {
 		"callbacks", "handles", "ompd", "internal/code/arch", "internal/image/libc", "internal/image/modules",

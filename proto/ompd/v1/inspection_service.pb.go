@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -345,7 +346,11 @@ type OpenTargetInfo struct {
 	// How long it stays after its connection ended.
 	Lease *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
 	// Requests to a debugger so far, for a target that one lends.
-	RoundTrips    uint64 `protobuf:"varint,5,opt,name=round_trips,json=roundTrips,proto3" json:"round_trips,omitempty"`
+	RoundTrips uint64 `protobuf:"varint,5,opt,name=round_trips,json=roundTrips,proto3" json:"round_trips,omitempty"`
+	// The target, as far as it is known without a look: kind, executable, command.
+	About *Target `protobuf:"bytes,6,opt,name=about,proto3" json:"about,omitempty"`
+	// Its OpenMP runtimes, after the first call that looked at this stop.
+	Runtimes      []*Runtime `protobuf:"bytes,7,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +418,20 @@ func (x *OpenTargetInfo) GetRoundTrips() uint64 {
 		return x.RoundTrips
 	}
 	return 0
+}
+
+func (x *OpenTargetInfo) GetAbout() *Target {
+	if x != nil {
+		return x.About
+	}
+	return nil
+}
+
+func (x *OpenTargetInfo) GetRuntimes() []*Runtime {
+	if x != nil {
+		return x.Runtimes
+	}
+	return nil
 }
 
 // OpenTargetRequest is the argument of OpenTarget.
@@ -1348,8 +1367,10 @@ type GetThreadRequest struct {
 	//
 	//	*GetThreadRequest_Lwp
 	//	*GetThreadRequest_Pthread
-	Id            isGetThreadRequest_Id `protobuf_oneof:"id"`
-	View          ThreadView            `protobuf:"varint,4,opt,name=view,proto3,enum=ompd.v1.ThreadView" json:"view,omitempty"`
+	Id   isGetThreadRequest_Id `protobuf_oneof:"id"`
+	View ThreadView            `protobuf:"varint,4,opt,name=view,proto3,enum=ompd.v1.ThreadView" json:"view,omitempty"`
+	// Fields of each thread to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1423,6 +1444,13 @@ func (x *GetThreadRequest) GetView() ThreadView {
 	return ThreadView_THREAD_VIEW_UNSPECIFIED
 }
 
+func (x *GetThreadRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
+}
+
 type isGetThreadRequest_Id interface {
 	isGetThreadRequest_Id()
 }
@@ -1486,12 +1514,14 @@ func (x *GetThreadResponse) GetThread() *Thread {
 
 // ListThreadsRequest is the argument of ListThreads.
 type ListThreadsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	View          ThreadView             `protobuf:"varint,4,opt,name=view,proto3,enum=ompd.v1.ThreadView" json:"view,omitempty"`
-	Filter        *ThreadFilter          `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	View      ThreadView             `protobuf:"varint,4,opt,name=view,proto3,enum=ompd.v1.ThreadView" json:"view,omitempty"`
+	Filter    *ThreadFilter          `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Fields of each thread to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1561,6 +1591,13 @@ func (x *ListThreadsRequest) GetFilter() *ThreadFilter {
 	return nil
 }
 
+func (x *ListThreadsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
+}
+
 // ListThreadsResponse is the result of ListThreads.
 type ListThreadsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1616,9 +1653,11 @@ func (x *ListThreadsResponse) GetNextPageToken() string {
 
 // GetRegionRequest is the argument of GetRegion.
 type GetRegionRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	Region        string                 `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Region string                 `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	// Fields of each region to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1665,6 +1704,13 @@ func (x *GetRegionRequest) GetRegion() string {
 		return x.Region
 	}
 	return ""
+}
+
+func (x *GetRegionRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // GetRegionResponse is the result of GetRegion.
@@ -1769,11 +1815,13 @@ func (x *RegionFilter) GetActive() bool {
 
 // ListRegionsRequest is the argument of ListRegions.
 type ListRegionsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	Filter        *RegionFilter          `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	Filter    *RegionFilter          `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Fields of each region to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1836,6 +1884,13 @@ func (x *ListRegionsRequest) GetFilter() *RegionFilter {
 	return nil
 }
 
+func (x *ListRegionsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
+}
+
 // ListRegionsResponse is the result of ListRegions.
 type ListRegionsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1891,9 +1946,11 @@ func (x *ListRegionsResponse) GetNextPageToken() string {
 
 // GetTaskRequest is the argument of GetTask.
 type GetTaskRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	Task          string                 `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Task   string                 `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	// Fields of each task to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1940,6 +1997,13 @@ func (x *GetTaskRequest) GetTask() string {
 		return x.Task
 	}
 	return ""
+}
+
+func (x *GetTaskRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // GetTaskResponse is the result of GetTask.
@@ -2051,11 +2115,13 @@ func (x *TaskFilter) GetKinds() []TaskKind {
 
 // ListTasksRequest is the argument of ListTasks.
 type ListTasksRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	Filter        *TaskFilter            `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	Filter    *TaskFilter            `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Fields of each task to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2118,6 +2184,13 @@ func (x *ListTasksRequest) GetFilter() *TaskFilter {
 	return nil
 }
 
+func (x *ListTasksRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
+}
+
 // ListTasksResponse is the result of ListTasks.
 type ListTasksResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2173,10 +2246,12 @@ func (x *ListTasksResponse) GetNextPageToken() string {
 
 // ListStacksRequest is the argument of ListStacks.
 type ListStacksRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Fields of each stack to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2230,6 +2305,13 @@ func (x *ListStacksRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListStacksRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // ListStacksResponse is the result of ListStacks.
@@ -2368,11 +2450,13 @@ func (x *IcvFilter) GetThreads() []int64 {
 
 // ListIcvsRequest is the argument of ListIcvs.
 type ListIcvsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	Filter        *IcvFilter             `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	Filter    *IcvFilter             `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Fields of each variable to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2431,6 +2515,13 @@ func (x *ListIcvsRequest) GetPageToken() string {
 func (x *ListIcvsRequest) GetFilter() *IcvFilter {
 	if x != nil {
 		return x.Filter
+	}
+	return nil
+}
+
+func (x *ListIcvsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
 	}
 	return nil
 }
@@ -2718,10 +2809,12 @@ func (x *ListLayoutEntriesResponse) GetNextPageToken() string {
 
 // ListVerdictsRequest is the argument of ListVerdicts.
 type ListVerdictsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Fields of each verdict to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2775,6 +2868,13 @@ func (x *ListVerdictsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListVerdictsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // ListVerdictsResponse is the result of ListVerdicts.
@@ -2946,10 +3046,12 @@ func (x *ListChecksResponse) GetNextPageToken() string {
 
 // ListBreakpointsRequest is the argument of ListBreakpoints.
 type ListBreakpointsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Target    string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize  int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Fields of each breakpoint to return, such as "lwp"; all if it is empty.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3003,6 +3105,13 @@ func (x *ListBreakpointsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListBreakpointsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // ListBreakpointsResponse is the result of ListBreakpoints.
@@ -3282,7 +3391,7 @@ var File_ompd_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"\xc8\x02\n" +
+	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x15ompd/v1/picture.proto\"\xc8\x02\n" +
 	"\n" +
 	"TargetSpec\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
@@ -3298,14 +3407,16 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x05label\x18\v \x01(\tR\x05label\x12\x17\n" +
 	"\ano_stop\x18\f \x01(\bR\x06noStopB\b\n" +
 	"\x06sourceJ\x04\b\n" +
-	"\x10\vR\vfull_layout\"\xb3\x01\n" +
+	"\x10\vR\vfull_layout\"\x88\x02\n" +
 	"\x0eOpenTargetInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04stop\x18\x02 \x01(\rR\x04stop\x12'\n" +
 	"\x04spec\x18\x03 \x01(\v2\x13.ompd.v1.TargetSpecR\x04spec\x12/\n" +
 	"\x05lease\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12\x1f\n" +
 	"\vround_trips\x18\x05 \x01(\x04R\n" +
-	"roundTrips\"m\n" +
+	"roundTrips\x12%\n" +
+	"\x05about\x18\x06 \x01(\v2\x0f.ompd.v1.TargetR\x05about\x12,\n" +
+	"\bruntimes\x18\a \x03(\v2\x10.ompd.v1.RuntimeR\bruntimes\"m\n" +
 	"\x11OpenTargetRequest\x12'\n" +
 	"\x04spec\x18\x01 \x01(\v2\x13.ompd.v1.TargetSpecR\x04spec\x12/\n" +
 	"\x05lease\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"E\n" +
@@ -3357,66 +3468,73 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\aregions\x18\x01 \x03(\tR\aregions\x12*\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x12.ompd.v1.StateNameR\x06states\x12#\n" +
 	"\x05roles\x18\x03 \x03(\x0e2\r.ompd.v1.RoleR\x05roles\x12\x12\n" +
-	"\x04lwps\x18\x04 \x03(\x03R\x04lwps\"\x89\x01\n" +
+	"\x04lwps\x18\x04 \x03(\x03R\x04lwps\"\xc2\x01\n" +
 	"\x10GetThreadRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x12\n" +
 	"\x03lwp\x18\x02 \x01(\x03H\x00R\x03lwp\x12\x1a\n" +
 	"\apthread\x18\x03 \x01(\x04H\x00R\apthread\x12'\n" +
-	"\x04view\x18\x04 \x01(\x0e2\x13.ompd.v1.ThreadViewR\x04viewB\x04\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x13.ompd.v1.ThreadViewR\x04view\x127\n" +
+	"\tread_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMaskB\x04\n" +
 	"\x02id\"<\n" +
 	"\x11GetThreadResponse\x12'\n" +
-	"\x06thread\x18\x01 \x01(\v2\x0f.ompd.v1.ThreadR\x06thread\"\xc0\x01\n" +
+	"\x06thread\x18\x01 \x01(\v2\x0f.ompd.v1.ThreadR\x06thread\"\xf9\x01\n" +
 	"\x12ListThreadsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12'\n" +
 	"\x04view\x18\x04 \x01(\x0e2\x13.ompd.v1.ThreadViewR\x04view\x12-\n" +
-	"\x06filter\x18\x05 \x01(\v2\x15.ompd.v1.ThreadFilterR\x06filter\"h\n" +
+	"\x06filter\x18\x05 \x01(\v2\x15.ompd.v1.ThreadFilterR\x06filter\x127\n" +
+	"\tread_mask\x18\x06 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"h\n" +
 	"\x13ListThreadsResponse\x12)\n" +
 	"\athreads\x18\x01 \x03(\v2\x0f.ompd.v1.ThreadR\athreads\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"B\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"{\n" +
 	"\x10GetRegionRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x16\n" +
-	"\x06region\x18\x02 \x01(\tR\x06region\"<\n" +
+	"\x06region\x18\x02 \x01(\tR\x06region\x127\n" +
+	"\tread_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"<\n" +
 	"\x11GetRegionResponse\x12'\n" +
 	"\x06region\x18\x01 \x01(\v2\x0f.ompd.v1.RegionR\x06region\"@\n" +
 	"\fRegionFilter\x12\x18\n" +
 	"\aparents\x18\x01 \x03(\tR\aparents\x12\x16\n" +
-	"\x06active\x18\x02 \x01(\bR\x06active\"\x97\x01\n" +
+	"\x06active\x18\x02 \x01(\bR\x06active\"\xd0\x01\n" +
 	"\x12ListRegionsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12-\n" +
-	"\x06filter\x18\x04 \x01(\v2\x15.ompd.v1.RegionFilterR\x06filter\"h\n" +
+	"\x06filter\x18\x04 \x01(\v2\x15.ompd.v1.RegionFilterR\x06filter\x127\n" +
+	"\tread_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"h\n" +
 	"\x13ListRegionsResponse\x12)\n" +
 	"\aregions\x18\x01 \x03(\v2\x0f.ompd.v1.RegionR\aregions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"<\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"u\n" +
 	"\x0eGetTaskRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x12\n" +
-	"\x04task\x18\x02 \x01(\tR\x04task\"4\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\x127\n" +
+	"\tread_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"4\n" +
 	"\x0fGetTaskResponse\x12!\n" +
 	"\x04task\x18\x01 \x01(\v2\r.ompd.v1.TaskR\x04task\"{\n" +
 	"\n" +
 	"TaskFilter\x12\x18\n" +
 	"\aregions\x18\x01 \x03(\tR\aregions\x12*\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x12.ompd.v1.TaskStateR\x06states\x12'\n" +
-	"\x05kinds\x18\x03 \x03(\x0e2\x11.ompd.v1.TaskKindR\x05kinds\"\x93\x01\n" +
+	"\x05kinds\x18\x03 \x03(\x0e2\x11.ompd.v1.TaskKindR\x05kinds\"\xcc\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12+\n" +
-	"\x06filter\x18\x04 \x01(\v2\x13.ompd.v1.TaskFilterR\x06filter\"`\n" +
+	"\x06filter\x18\x04 \x01(\v2\x13.ompd.v1.TaskFilterR\x06filter\x127\n" +
+	"\tread_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"`\n" +
 	"\x11ListTasksResponse\x12#\n" +
 	"\x05tasks\x18\x01 \x03(\v2\r.ompd.v1.TaskR\x05tasks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa0\x01\n" +
 	"\x11ListStacksRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"j\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x127\n" +
+	"\tread_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"j\n" +
 	"\x12ListStacksResponse\x12,\n" +
 	"\x06stacks\x18\x01 \x03(\v2\x14.ompd.v1.MergedStackR\x06stacks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x83\x01\n" +
@@ -3425,13 +3543,14 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x18\n" +
 	"\aregions\x18\x03 \x03(\tR\aregions\x12\x14\n" +
 	"\x05tasks\x18\x04 \x03(\tR\x05tasks\x12\x18\n" +
-	"\athreads\x18\x05 \x03(\x03R\athreads\"\x91\x01\n" +
+	"\athreads\x18\x05 \x03(\x03R\athreads\"\xca\x01\n" +
 	"\x0fListIcvsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12*\n" +
-	"\x06filter\x18\x04 \x01(\v2\x12.ompd.v1.IcvFilterR\x06filter\"\\\n" +
+	"\x06filter\x18\x04 \x01(\v2\x12.ompd.v1.IcvFilterR\x06filter\x127\n" +
+	"\tread_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"\\\n" +
 	"\x10ListIcvsResponse\x12 \n" +
 	"\x04icvs\x18\x01 \x03(\v2\f.ompd.v1.IcvR\x04icvs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"l\n" +
@@ -3450,12 +3569,13 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"q\n" +
 	"\x19ListLayoutEntriesResponse\x12,\n" +
 	"\x06layout\x18\x01 \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa2\x01\n" +
 	"\x13ListVerdictsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x127\n" +
+	"\tread_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"l\n" +
 	"\x14ListVerdictsResponse\x12,\n" +
 	"\bverdicts\x18\x01 \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
@@ -3466,12 +3586,13 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"d\n" +
 	"\x12ListChecksResponse\x12&\n" +
 	"\x06checks\x18\x01 \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"l\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa5\x01\n" +
 	"\x16ListBreakpointsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"x\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x127\n" +
+	"\tread_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"x\n" +
 	"\x17ListBreakpointsResponse\x125\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x13.ompd.v1.BreakpointR\vbreakpoints\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"Y\n" +
@@ -3605,118 +3726,133 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*FindProcessesRequest)(nil),      // 52: ompd.v1.FindProcessesRequest
 	(*FindProcessesResponse)(nil),     // 53: ompd.v1.FindProcessesResponse
 	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
-	(*Picture)(nil),                   // 55: ompd.v1.Picture
-	(*Look)(nil),                      // 56: ompd.v1.Look
-	(*Profile)(nil),                   // 57: ompd.v1.Profile
-	(StateName)(0),                    // 58: ompd.v1.StateName
-	(Role)(0),                         // 59: ompd.v1.Role
-	(*Thread)(nil),                    // 60: ompd.v1.Thread
-	(*Region)(nil),                    // 61: ompd.v1.Region
-	(*Task)(nil),                      // 62: ompd.v1.Task
-	(TaskState)(0),                    // 63: ompd.v1.TaskState
-	(TaskKind)(0),                     // 64: ompd.v1.TaskKind
-	(*MergedStack)(nil),               // 65: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 66: ompd.v1.Icv
-	(*ControlVar)(nil),                // 67: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 68: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 69: ompd.v1.Verdict
-	(*Check)(nil),                     // 70: ompd.v1.Check
-	(*Breakpoint)(nil),                // 71: ompd.v1.Breakpoint
-	(*Process)(nil),                   // 72: ompd.v1.Process
+	(*Target)(nil),                    // 55: ompd.v1.Target
+	(*Runtime)(nil),                   // 56: ompd.v1.Runtime
+	(*Picture)(nil),                   // 57: ompd.v1.Picture
+	(*Look)(nil),                      // 58: ompd.v1.Look
+	(*Profile)(nil),                   // 59: ompd.v1.Profile
+	(StateName)(0),                    // 60: ompd.v1.StateName
+	(Role)(0),                         // 61: ompd.v1.Role
+	(*fieldmaskpb.FieldMask)(nil),     // 62: google.protobuf.FieldMask
+	(*Thread)(nil),                    // 63: ompd.v1.Thread
+	(*Region)(nil),                    // 64: ompd.v1.Region
+	(*Task)(nil),                      // 65: ompd.v1.Task
+	(TaskState)(0),                    // 66: ompd.v1.TaskState
+	(TaskKind)(0),                     // 67: ompd.v1.TaskKind
+	(*MergedStack)(nil),               // 68: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 69: ompd.v1.Icv
+	(*ControlVar)(nil),                // 70: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 71: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 72: ompd.v1.Verdict
+	(*Check)(nil),                     // 73: ompd.v1.Check
+	(*Breakpoint)(nil),                // 74: ompd.v1.Breakpoint
+	(*Process)(nil),                   // 75: ompd.v1.Process
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
 	54, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
-	2,  // 2: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
-	54, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
-	3,  // 4: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
-	3,  // 5: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
-	3,  // 6: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
-	3,  // 7: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
-	0,  // 8: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
-	55, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
-	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
-	54, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
-	55, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
-	56, // 13: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
-	54, // 14: ompd.v1.ProfileTargetRequest.duration:type_name -> google.protobuf.Duration
-	57, // 15: ompd.v1.ProfileTargetResponse.profile:type_name -> ompd.v1.Profile
-	58, // 16: ompd.v1.ThreadFilter.states:type_name -> ompd.v1.StateName
-	59, // 17: ompd.v1.ThreadFilter.roles:type_name -> ompd.v1.Role
-	1,  // 18: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	60, // 19: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
-	1,  // 20: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
-	20, // 21: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	60, // 22: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	61, // 23: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
-	27, // 24: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	61, // 25: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	62, // 26: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
-	63, // 27: ompd.v1.TaskFilter.states:type_name -> ompd.v1.TaskState
-	64, // 28: ompd.v1.TaskFilter.kinds:type_name -> ompd.v1.TaskKind
-	32, // 29: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	62, // 30: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	65, // 31: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
-	37, // 32: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	66, // 33: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	67, // 34: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	68, // 35: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	69, // 36: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	70, // 37: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	71, // 38: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	54, // 39: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
-	72, // 40: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
-	4,  // 41: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 42: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 43: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 44: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 45: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 46: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 47: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	18, // 48: ompd.v1.InspectionService.ProfileTarget:input_type -> ompd.v1.ProfileTargetRequest
-	21, // 49: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	23, // 50: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	25, // 51: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	28, // 52: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	30, // 53: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	33, // 54: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	35, // 55: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	38, // 56: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	40, // 57: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	42, // 58: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	44, // 59: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
-	46, // 60: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	48, // 61: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	52, // 62: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
-	50, // 63: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 64: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 65: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 66: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 67: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 68: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 69: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 70: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	19, // 71: ompd.v1.InspectionService.ProfileTarget:output_type -> ompd.v1.ProfileTargetResponse
-	22, // 72: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	24, // 73: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	26, // 74: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	29, // 75: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	31, // 76: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	34, // 77: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	36, // 78: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	39, // 79: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	41, // 80: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	43, // 81: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	45, // 82: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
-	47, // 83: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	49, // 84: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	53, // 85: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
-	51, // 86: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	64, // [64:87] is the sub-list for method output_type
-	41, // [41:64] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	55, // 2: ompd.v1.OpenTargetInfo.about:type_name -> ompd.v1.Target
+	56, // 3: ompd.v1.OpenTargetInfo.runtimes:type_name -> ompd.v1.Runtime
+	2,  // 4: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
+	54, // 5: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
+	3,  // 6: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
+	3,  // 7: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
+	3,  // 8: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
+	3,  // 9: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
+	0,  // 10: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
+	57, // 11: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
+	0,  // 12: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
+	54, // 13: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
+	57, // 14: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
+	58, // 15: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
+	54, // 16: ompd.v1.ProfileTargetRequest.duration:type_name -> google.protobuf.Duration
+	59, // 17: ompd.v1.ProfileTargetResponse.profile:type_name -> ompd.v1.Profile
+	60, // 18: ompd.v1.ThreadFilter.states:type_name -> ompd.v1.StateName
+	61, // 19: ompd.v1.ThreadFilter.roles:type_name -> ompd.v1.Role
+	1,  // 20: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
+	62, // 21: ompd.v1.GetThreadRequest.read_mask:type_name -> google.protobuf.FieldMask
+	63, // 22: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	1,  // 23: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
+	20, // 24: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
+	62, // 25: ompd.v1.ListThreadsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	63, // 26: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	62, // 27: ompd.v1.GetRegionRequest.read_mask:type_name -> google.protobuf.FieldMask
+	64, // 28: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	27, // 29: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
+	62, // 30: ompd.v1.ListRegionsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	64, // 31: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	62, // 32: ompd.v1.GetTaskRequest.read_mask:type_name -> google.protobuf.FieldMask
+	65, // 33: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	66, // 34: ompd.v1.TaskFilter.states:type_name -> ompd.v1.TaskState
+	67, // 35: ompd.v1.TaskFilter.kinds:type_name -> ompd.v1.TaskKind
+	32, // 36: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
+	62, // 37: ompd.v1.ListTasksRequest.read_mask:type_name -> google.protobuf.FieldMask
+	65, // 38: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	62, // 39: ompd.v1.ListStacksRequest.read_mask:type_name -> google.protobuf.FieldMask
+	68, // 40: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	37, // 41: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
+	62, // 42: ompd.v1.ListIcvsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	69, // 43: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	70, // 44: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	71, // 45: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	62, // 46: ompd.v1.ListVerdictsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	72, // 47: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	73, // 48: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	62, // 49: ompd.v1.ListBreakpointsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	74, // 50: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	54, // 51: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
+	75, // 52: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
+	4,  // 53: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 54: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 55: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 56: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 57: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 58: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 59: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	18, // 60: ompd.v1.InspectionService.ProfileTarget:input_type -> ompd.v1.ProfileTargetRequest
+	21, // 61: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	23, // 62: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	25, // 63: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	28, // 64: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	30, // 65: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	33, // 66: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	35, // 67: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	38, // 68: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	40, // 69: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	42, // 70: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	44, // 71: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	46, // 72: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	48, // 73: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	52, // 74: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
+	50, // 75: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 76: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 77: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 78: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 79: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 80: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 81: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 82: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	19, // 83: ompd.v1.InspectionService.ProfileTarget:output_type -> ompd.v1.ProfileTargetResponse
+	22, // 84: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	24, // 85: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	26, // 86: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	29, // 87: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	31, // 88: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	34, // 89: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	36, // 90: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	39, // 91: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	41, // 92: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	43, // 93: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	45, // 94: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	47, // 95: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	49, // 96: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	53, // 97: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
+	51, // 98: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	76, // [76:99] is the sub-list for method output_type
+	53, // [53:76] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }

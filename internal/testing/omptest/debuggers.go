@@ -119,6 +119,18 @@ func PythonGrpc(tb testing.TB) (environment []string, root string) {
 	}, root
 }
 
+// PythonSchema returns the environment in which Python has Debian's validator of JSON schemas.
+func PythonSchema(tb testing.TB) (environment []string) {
+	tb.Helper()
+	NeedsMore(tb, "a validator of JSON schemas for Python")
+	root := cached(tb, "packages", "all-python3-jsonschema", func(dir string) {
+		for _, name := range []string{"python3-jsonschema", "python3-attr", "python3-pyrsistent"} {
+			command(tb, dir, "cp", "-a", debianPackage(tb, name)+"/.", dir)
+		}
+	})
+	return []string{"PYTHONPATH=" + filepath.Join(root, "usr/lib/python3/dist-packages")}
+}
+
 // Emacs returns the path of a script that starts Emacs with dape, its client of debug adapters.
 func Emacs(tb testing.TB) string {
 	tb.Helper()

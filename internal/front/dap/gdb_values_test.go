@@ -64,6 +64,9 @@ func plainValue(v string) string {
 	if m := enumValue.FindStringSubmatch(v); m != nil {
 		return m[1]
 	}
+	if text, err := strconv.Unquote(v); err == nil && v[0] == '"' {
+		return quoteBytes(text)
+	}
 	word, _, _ := strings.Cut(v, " ")
 	switch {
 	case strings.HasPrefix(v, "<"):
@@ -78,6 +81,16 @@ func plainValue(v string) string {
 		}
 	}
 	return word
+}
+
+// quoteBytes returns a text as testdata/values.py has it: in JSON, with a character for each byte.
+func quoteBytes(text string) string {
+	runes := make([]rune, len(text))
+	for i := range text {
+		runes[i] = rune(text[i])
+	}
+	quoted, _ := json.Marshal(string(runes))
+	return string(quoted)
 }
 
 // plainValues adds the plain values in a variable, by path. Targets of pointers are left out.

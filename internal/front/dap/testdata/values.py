@@ -27,7 +27,7 @@ def flatten_object(out, path, value, depth):
     if hint == "string":
         text = printer.to_string()
         text = text.value() if hasattr(text, "value") else text
-        out.append([path, json.dumps(text.string() if hasattr(text, "string") else text).split(" ")[0]])
+        out.append([path, json.dumps(text.string() if hasattr(text, "string") else text)])
     elif hint in ("array", "map"):
         children = [child for _, child in zip(range(ELEMENTS), printer.children())]
         if hint == "map":

@@ -208,15 +208,16 @@ func TestCommandsOnCore(t *testing.T) {
 // TestNonStop looks at a program of which only one thread is stopped: gdb knows no registers of the others, and they
 // are those of the team.
 func TestNonStop(t *testing.T) {
+	const program = "verdict_critical_barrier"
 	for _, r := range []omptest.Run{
-		{Exe: omptest.Compile(t, omptest.Build{Program: "verdict_critical_barrier"}), Runtime: omptest.RuntimeOf(t, 16)},
-		{Exe: omptest.Compile(t, omptest.Build{Program: "verdict_critical_barrier", Compiler: omptest.GCC}),
-			Runtime: omptest.Libgomp(t)},
+		{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16)},
+		{Exe: omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC}), Runtime: omptest.Libgomp(t)},
 	} {
 		t.Run(r.Runtime.Name, func(t *testing.T) {
 			commands := append(environment(r, filepath.Join(t.TempDir(), "truth")),
 				"set non-stop on", "break enter if first == 1", "run abort 1",
-				"python [t.switch() for t in gdb.selected_inferior().threads() if t.is_stopped()]", "omp threads", "kill")
+				"python [t.switch() for t in gdb.selected_inferior().threads() if t.is_stopped()]",
+				"omp threads", "kill")
 			out := script(t, []string{r.Exe}, commands...)
 			for _, name := range []string{"1.0   0 of 4", "1.1   1 of 4", "1.2   2 of 4", "1.3   3 of 4"} {
 				if !strings.Contains(out, name) || strings.Contains(out, "gone") {

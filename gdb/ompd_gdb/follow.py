@@ -183,10 +183,10 @@ def after_selection():
 class Current(gdb.Function):
     """$_omp("NAME"): the value of $_omp_NAME for the current thread.
 
-Unlike the variables, which are set at each stop, it works in the condition of a
-breakpoint and in `thread apply`. NAME is thread_num, num_threads, level,
-active_level, region, task, role, state, wait_id, wait_kind or
-wait_name. Values that the thread lacks are -1, or the empty string."""
+Unlike the variables, which are set before a prompt, it works in scripts, in the
+condition of a breakpoint and in `thread apply`. NAME is thread_num, num_threads,
+level, active_level, region, task, role, state, wait_id, wait_kind or wait_name.
+Values that the thread lacks are -1, or the empty string."""
 
     def __init__(self):
         super().__init__("_omp")

@@ -23,13 +23,14 @@ type Witness struct {
 	Agrees func([]Frame) bool
 }
 
-// Resume continues a stack of x86-64 that Stack could not follow because code outside of the modules, which was made at
+// Resume continues a stack that Stack could not follow because code outside of the modules, which was made at
 // run time, has no tables. A possible caller is a word of the stack that points after a call through a pointer, into
 // code with tables. The nearest one is taken from which the tables lead to the start of the thread, or to other code
 // without tables, where the search is repeated; each return address must follow a call, and the witness must agree
-// with the frames. The first frame after a gap is HowScan. It returns false if no stack was found.
+// with the frames. The first frame after a gap is HowScan. It returns false if no stack was found, and for an
+// architecture on which that was not verified.
 func (u *Unwinder) Resume(frames []Frame, max int, is Witness) ([]Frame, bool) {
-	if u.arch != callbacks.ArchX86_64 || len(frames) == 0 {
+	if !arch.Of(u.arch).Verified || len(frames) == 0 {
 		return nil, false
 	}
 	if max <= 0 || max > MaxFrames {

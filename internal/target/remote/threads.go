@@ -160,8 +160,8 @@ func (r registers) Registers(id callbacks.ThreadID) (callbacks.Registers, error)
 	case err != nil:
 		return callbacks.Registers{}, fmt.Errorf("registers: %w", err)
 	case n.GetRegisters() == nil:
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger has none, as of a thread that runs: %w", id,
-			callbacks.Unavailable)
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger has none, as of a thread that runs: %w",
+			id, callbacks.Unavailable)
 	}
 	return r.of.t.registers(n), nil
 }

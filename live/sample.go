@@ -53,7 +53,7 @@ func (s *Sampler) Sample(ctx context.Context, prepare, f func(callbacks.Target) 
 		l.pause.Suspended = fields[0] == "T"
 	}
 	answer, threads, err := s.sampleStopped(l)
-	if e := new(Error); errors.As(err, &e) && e.Err == ErrTraced {
+	if errors.Is(err, ErrTraced) {
 		return s.lookWhole(ctx, prepare, f)
 	}
 	if err != nil {

@@ -1,8 +1,6 @@
 package symbolize
 
 import (
-	"encoding/binary"
-
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
@@ -93,9 +91,4 @@ func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 		}
 	}
 	return dwarfx.Func{}, false
-}
-
-// relativeTarget returns the target of the 4-byte distance at code[i].
-func relativeTarget(code []byte, i int, low uint64) uint64 {
-	return low + uint64(i) + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:]))))
 }

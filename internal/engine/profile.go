@@ -22,11 +22,12 @@ import (
 // StopShare is the least time between two samples of a profile, in the length of a stop.
 const StopShare = 50
 
-// This tool's own work for a profile takes at most a 100th of the processors' time, as it may take it from the program.
-// Nothing is gained by samples closer than leastRest. A machine with too few processors for its programs can make one
-// stop last for a second; mostRest bounds the time without samples after it.
+// costShare is the least time between two samples, in what they cost the program: the stop, and this tool's share of
+// the processors' time, which may be taken from the program. Nothing is gained by samples closer than leastRest. A
+// machine with too few processors for its programs can make one stop last for a second; mostRest bounds the time
+// without samples after it.
 const (
-	ownShare  = 100
+	costShare = 40
 	leastRest = 10 * time.Millisecond
 	mostRest  = 10 * time.Second
 )
@@ -146,11 +147,11 @@ func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason erro
 // rest returns the time to the next sample. It varies by a quarter, so that a program with a period of the same length
 // is seen in all of its phases.
 func (p *profiling) rest() time.Duration {
-	stops, owns := make([]time.Duration, len(p.costs)), make([]time.Duration, len(p.costs))
+	stops, both := make([]time.Duration, len(p.costs)), make([]time.Duration, len(p.costs))
 	for i, c := range p.costs {
-		stops[i], owns[i] = c.stop, c.own
+		stops[i], both[i] = c.stop, c.stop+c.own/time.Duration(runtime.NumCPU())
 	}
-	d := max(StopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
+	d := max(StopShare*usual(stops), costShare*usual(both))
 	d = min(max(d, leastRest), mostRest)
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
 }

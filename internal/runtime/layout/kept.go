@@ -20,6 +20,9 @@ type KeptModule struct {
 	// Linked holds the functions found of a runtime that is linked into an executable without
 	// symbols, in the form of the runtime's reader; nil if they were not searched.
 	Linked any
+	// Forks holds the functions that calls of the runtime pass to it, in the form of the runtime's reader; nil
+	// before the first.
+	Forks any
 	// Lacks means that the file of the module was searched for a linked runtime of LLVM's kind, without result.
 	Lacks bool
 }

@@ -327,6 +327,18 @@ func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
 // argumentBefore returns the function that is the first argument of the call before the address ret; 0 if the
 // code does not show it.
 func (fs *forks) argumentBefore(ret uint64) uint64 {
+	if v, ok := fs.passed.arguments.Get(ret); ok {
+		return v
+	}
+	v := fs.findArgument(ret)
+	var code [maxArgument]byte
+	if v != 0 || fs.mem.ReadMemory(callbacks.Addr(ret-maxArgument), code[:]) == nil {
+		fs.passed.arguments.Put(ret, v)
+	}
+	return v
+}
+
+func (fs *forks) findArgument(ret uint64) uint64 {
 	a := fs.target.Arch()
 	for low := ret - maxArgument; low < ret; low++ { // an instruction starts at one of these addresses
 		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
@@ -343,6 +355,17 @@ func (fs *forks) jumpArgument(entry uint64) uint64 {
 	if entry == 0 {
 		return 0
 	}
+	if v, ok := fs.passed.jumps.Get(entry); ok {
+		return v
+	}
+	v := fs.findJumpArgument(entry)
+	if v != 0 {
+		fs.passed.jumps.Put(entry, v)
+	}
+	return v
+}
+
+func (fs *forks) findJumpArgument(entry uint64) uint64 {
 	cfg := accesspath.Config{Arch: fs.target.Arch(), Mem: fs.mem, Bounds: forkBounds}
 	paths, err := accesspath.Run(cfg, entry)
 	if err != nil {

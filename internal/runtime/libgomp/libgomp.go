@@ -71,7 +71,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	if found.linked != nil {
 		found.code = found.linked.code
 	}
-	rt, err := newRuntime(found, newForks(found))
+	rt, err := newRuntime(found, newForks(found, o.Kept.ModuleOf(mod)))
 	if err != nil {
 		return nil, err
 	}

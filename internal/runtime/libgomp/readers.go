@@ -44,12 +44,26 @@ type forks struct {
 	*base
 	records *records
 	known   rtl.Cache[uint64, []fork] // by thread
-	entries func() []uint64           // addresses of functions that fork
+	passed  *passedFunctions
+	entries func() []uint64 // addresses of functions that fork
 	modules func() []extent
 }
 
-func newForks(found *base) *forks {
-	fs := &forks{base: found, records: &records{base: found}}
+// passedFunctions has the functions that calls of functions that fork pass, by the code, which stays the same while the
+// program runs.
+type passedFunctions struct {
+	arguments rtl.Cache[uint64, uint64] // by return address; 0 if the code does not show it
+	// jumps has the function by that which ends in such a call. It has no 0: a slot of the PLT may be bound later.
+	jumps rtl.Cache[uint64, uint64]
+}
+
+func newForks(found *base, kept *layout.KeptModule) *forks {
+	passed, ok := kept.Forks.(*passedFunctions)
+	if !ok {
+		passed = &passedFunctions{}
+		kept.Forks = passed
+	}
+	fs := &forks{base: found, records: &records{base: found}, passed: passed}
 	fs.entries = sync.OnceValue(fs.forkEntries)
 	fs.modules = sync.OnceValue(fs.readModules)
 	return fs
@@ -57,7 +71,9 @@ func newForks(found *base) *forks {
 
 // reopen returns a forks for another stop of the same target. Facts from the code of modules are kept.
 func (fs *forks) reopen() *forks {
-	return &forks{base: fs.base, records: &records{base: fs.base}, entries: fs.entries, modules: fs.modules}
+	return &forks{
+		base: fs.base, records: &records{base: fs.base}, passed: fs.passed, entries: fs.entries, modules: fs.modules,
+	}
 }
 
 // threads finds the threads that use the runtime, and their regions.

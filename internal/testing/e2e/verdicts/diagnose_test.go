@@ -61,6 +61,9 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// aboutProcessors are the programs whose verdicts are different ones with a single processor.
+var aboutProcessors = []string{"verdict_one_thread", "verdict_oversubscribed"}
+
 // checkVerdicts checks the verdicts on programs that run in a lane.
 func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 	t.Helper()
@@ -79,6 +82,9 @@ func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			if slices.Contains(aboutProcessors, e.program) {
+				several(t)
+			}
 			defer count(t)
 			e.check(t, l, l.Look(t, e.inLane()))
 		})

@@ -120,7 +120,7 @@ func (d *Data) pointedObjects() *symbolize.Pointees {
 		return d.pointed
 	}
 	d.mappings = MappingsOf(d.target)
-	d.pointed = symbolize.NewPointees(symbolize.PointerReader{
+	d.pointed = d.code.Symbols.NewPointees(symbolize.PointerReader{
 		Read: func(addr uint64, p []byte) error { return d.target.ReadMemory(callbacks.Addr(addr), p) },
 		End:  d.arrayEnd,
 	})

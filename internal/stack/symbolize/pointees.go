@@ -36,10 +36,40 @@ type PointerReader struct {
 // Pointees are objects to which pointers in variables of a program lead: directly, through members (a std::vector's
 // elements), or through another such object. Each is an array of elements, or a single object.
 type Pointees struct {
-	reader   PointerReader
-	list     []pointee
-	seen     map[pointeeKey]bool
-	pointers map[typeKey][]pointer // results of pointersIn
+	reader  PointerReader
+	list    []pointee
+	seen    map[pointeeKey]bool
+	inTypes *typePointers
+}
+
+// typePointers has the pointers in values of types. They stay the same, so they outlive the Pointees of one look.
+type typePointers struct {
+	mu    sync.Mutex
+	known map[typeKey][]pointer
+	size  int // pointers in known
+}
+
+// maxKeptPointers bounds the pointers in types that are kept, of about 60 bytes each.
+const maxKeptPointers = 1 << 16
+
+// of returns the pointers in a value of a type.
+func (tp *typePointers) of(ts types, typ dwarf.Offset) []pointer {
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	key := typeKey{ts.data, typ}
+	out, known := tp.known[key]
+	if known {
+		return out
+	}
+	out = slices.Clip(ts.pointersIn(nil, typ, 0, "", 0))
+	if tp.size+1+len(out) <= maxKeptPointers {
+		if tp.known == nil {
+			tp.known = map[typeKey][]pointer{}
+		}
+		tp.known[key] = out
+		tp.size += 1 + len(out)
+	}
+	return out
 }
 
 // pointee is an object to which a pointer leads.
@@ -79,8 +109,8 @@ type pointer struct {
 }
 
 // NewPointees returns no objects.
-func NewPointees(r PointerReader) *Pointees {
-	return &Pointees{reader: r, seen: map[pointeeKey]bool{}, pointers: map[typeKey][]pointer{}}
+func (s *Symbolizer) NewPointees(r PointerReader) *Pointees {
+	return &Pointees{reader: r, seen: map[pointeeKey]bool{}, inTypes: &s.inTypes}
 }
 
 // AddPointeesOf adds the objects to which pointers in the static variables of a module lead.
@@ -191,15 +221,7 @@ func (ps *Pointees) addFrom(ts types, typ dwarf.Offset, at uint64, data []byte, 
 }
 
 // pointersOf returns the pointers in a value of a type whose targets may contain a lock or further pointers.
-func (ps *Pointees) pointersOf(ts types, typ dwarf.Offset) []pointer {
-	key := typeKey{ts.data, typ}
-	out, known := ps.pointers[key]
-	if !known {
-		out = ts.pointersIn(nil, typ, 0, "", 0)
-		ps.pointers[key] = slices.Clip(out)
-	}
-	return out
-}
+func (ps *Pointees) pointersOf(ts types, typ dwarf.Offset) []pointer { return ps.inTypes.of(ts, typ) }
 
 // pointersIn appends the pointers in a part of a value to out. The part has a type, an offset and a path.
 func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path string, depth int) []pointer {

@@ -113,6 +113,7 @@ type Symbolizer struct {
 	modules []*module // in link order
 	byLow   []*module
 	finder  *finder
+	inTypes typePointers
 }
 
 // ErrNoModule means that no module of the target contains the address.

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -90,7 +91,8 @@ func (t *RegionTable) bodyOnStack(v *Region) callbacks.Address {
 }
 
 // forkedFunctions returns the functions that forking functions of a runtime have called through a pointer on a stack,
-// innermost first.
+// innermost first. It has 0 for one that is not there: by its name, the function that the runtime called is not made of
+// a construct, but was tail-called by such a function.
 func forkedFunctions(code *stacks.Code, st *stacks.Stack) (entries []uint64) {
 	if code.Symbols == nil {
 		return nil
@@ -103,10 +105,16 @@ func forkedFunctions(code *stacks.Code, st *stacks.Stack) (entries []uint64) {
 		if kind, _ := rtl.ForkCallOf(name); kind != rtl.ForkMakes {
 			continue
 		}
-		call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC)
-		if entry := code.FunctionEntry(st.Frames[i-1]); ok && call.Kind == arch.CallRegister && entry != 0 {
-			entries = append(entries, entry)
+		if call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC); !ok ||
+			call.Kind != arch.CallRegister {
+			continue
 		}
+		entry := uint64(0)
+		called, _ := code.Symbols.Linkage(st.Frames[i-1].LookupPC())
+		if kind, _ := symbolize.Construct(called); kind != "" {
+			entry = code.FunctionEntry(st.Frames[i-1])
+		}
+		entries = append(entries, entry)
 	}
 	return entries
 }

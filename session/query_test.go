@@ -24,12 +24,11 @@ func TestQueryIsComplete(t *testing.T) {
 	}
 	parts := reflect.ValueOf(&q.Parts).Elem()
 	for i := range parts.NumField() {
-		if f := parts.Field(i); f.Kind() == reflect.String {
-			f.SetString("i + 1")
-		} else {
+		if f := parts.Field(i); f.Kind() == reflect.Bool {
 			f.SetBool(true)
 		}
 	}
+	q.Parts.Request = picture.Request{Expression: "i + 1", First: 2, Count: 3}
 	q.Only, q.Budget = picture.Only{LWP: 1, Region: "2", Task: "3"}, time.Second
 	if got := queryOf(q.inner()); !reflect.DeepEqual(got, q) {
 		t.Errorf("%+v, want %+v", got, q)

@@ -37,7 +37,7 @@ func TestProfile(t *testing.T) {
 	c, ended := serve(t, conf)
 	daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})
 	daptest.Ask[any](c, "configurationDone", nil)
-	daptest.Ask[any](c, "attach", args{"target": p.PID})
+	daptest.Ask[any](c, "attach", args{"target": p.PID, "hold": false})
 	c.Event("stopped")
 	begin := func(line string) int {
 		seq := c.Send("evaluate", args{"expression": line})

@@ -60,7 +60,9 @@ def flatten(out, path, value, depth=0):
                 if depth < 5 and hasattr(f, "bitpos") and not f.artificial:
                     name = "(" + f.name + ")" if f.is_base_class else f.name or "(unnamed)"
                     flatten(out, path + "." + name, value[f], depth + 1)
-        elif code == gdb.TYPE_CODE_STRING or code == gdb.TYPE_CODE_ARRAY and value.format_string()[0] == "'":
+        elif code == gdb.TYPE_CODE_STRING or (  # of Fortran
+                code == gdb.TYPE_CODE_ARRAY and kind.target().strip_typedefs().code == gdb.TYPE_CODE_CHAR
+                and value.format_string()[0] == "'"):
             text = value.format_string().strip("'")  # empty for a length known at run time only: not compared
             out.append([path, json.dumps(text) if text else "!"])
         elif code == gdb.TYPE_CODE_ARRAY:

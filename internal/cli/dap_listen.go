@@ -44,14 +44,13 @@ func (e editors) listen(ctx context.Context, f listenFlags) error {
 		secret = rand.Text()
 		hint = "secret: " + secret + "\n"
 	}
-	g := &gate{secret: secret}
+	g := &gate{Listener: l, secret: secret}
 	const limit = maxEditors + maxStrangers + 1 // the last one replaces a stranger
-	return e.accept(ctx, l, limit, hint, func(ctx context.Context, conn net.Conn) { e.serveStranger(ctx, conn, g) })
+	return e.accept(ctx, g, limit, hint, func(ctx context.Context, conn net.Conn) { e.serveStranger(ctx, conn, g) })
 }
 
 // serveStranger serves an editor that must send the secret before it can open anything.
 func (e editors) serveStranger(ctx context.Context, conn net.Conn, g *gate) {
-	g.enter(conn)
 	defer g.leave(conn)
 	c := e.config()
 	c.Admit = func(secret string) error { return g.admit(conn, secret) }
@@ -68,13 +67,24 @@ func (e editors) session(ctx context.Context, conn net.Conn, c dap.Config) {
 	}
 }
 
-// gate admits the clients that send a secret.
+// gate is a listener that admits the clients that send a secret.
 type gate struct {
+	net.Listener
 	secret string
 
 	mu        sync.Mutex
 	strangers []net.Conn // connections without the secret so far, the oldest first
 	admitted  []net.Conn
+}
+
+// Accept accepts a connection and adds it before the next one is accepted, so that strangers that came before an
+// editor cannot push it out.
+func (g *gate) Accept() (net.Conn, error) {
+	conn, err := g.Listener.Accept()
+	if err == nil {
+		g.enter(conn)
+	}
+	return conn, err
 }
 
 // enter adds a connection, and closes the oldest one that has not sent the secret if there are too many.

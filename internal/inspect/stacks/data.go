@@ -168,13 +168,12 @@ func (d *Data) arrayEnd(addr, size uint64) uint64 {
 
 // heapBlock returns the block of the heap that starts at addr.
 func (d *Data) heapBlock(addr uint64) (libc.Block, bool) {
-	b, err := d.Library().BlockAt(addr)
-	if err != nil || d.code.ModuleOf(addr) != nil {
+	m := libc.MappingAt(d.mappings, addr)
+	if m == nil || m.Perm&callbacks.PermWrite == 0 || d.code.ModuleOf(addr) != nil || d.stackMappings()[m.Low.Offset] {
 		return libc.Block{}, false
 	}
-	m := libc.MappingAt(d.mappings, addr)
-	return b, m != nil && m.Perm&callbacks.PermWrite != 0 && b.High <= m.High.Offset+libc.HeaderSize &&
-		!d.stackMappings()[m.Low.Offset]
+	b, err := d.Library().BlockAt(addr)
+	return b, err == nil && b.High <= m.High.Offset+libc.HeaderSize
 }
 
 // stackMappings returns the starts of the mappings with the stacks of threads.

@@ -21,7 +21,7 @@ import (
 )
 
 // batch is the largest number of programs in one executable.
-const batch = 8
+const batch = 16
 
 // ordinary is the number of programs in an ordinary run of the tests.
 const ordinary = 6

@@ -12,7 +12,9 @@ func (q Query) rehearse(in *inspect.Inspector) {
 	if q.Layout || q.Checks || q.Breakpoints || q.Trace {
 		q.read(in, func() error { return nil })
 	}
-	q.readTasks(in)
+	if q.AllTasks {
+		in.RehearseTasks()
+	}
 }
 
 // read makes the result. spent returns the error that ended the reads; nil if they can continue.

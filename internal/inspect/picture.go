@@ -155,12 +155,21 @@ func (in *Inspector) Rehearse(want picture.Parts, verdicts bool) {
 	want.Regions, want.Tasks = want.Regions || verdicts, want.Tasks || verdicts
 	want.Stacks = false
 	pic := in.Picture(want)
-	if want.Threads || want.Regions {
+	if want.Threads || want.Regions || want.Tasks {
 		in.readConstructs()
 	}
 	if verdicts {
 		in.Facts(pic)
 	}
+}
+
+// RehearseTasks reads the data that Tasks reads, in the same way.
+func (in *Inspector) RehearseTasks() {
+	in.code.Rehearsing = true
+	defer func() { in.code.Rehearsing = false }()
+	for range in.Tasks() {
+	}
+	in.readConstructs()
 }
 
 // readConstructs reads the data that names of frames need: the constructs of regions and tasks, and the stacks of

@@ -300,6 +300,16 @@ func bootTime() time.Time {
 	return time.Time{}
 }
 
+// CPUTime returns the processor time that all threads of the process have used, also those that have ended, in steps of
+// 10 ms.
+func (p *Process) CPUTime() (time.Duration, error) {
+	fields, err := statFields(procPath(p.pid, "stat"))
+	if err != nil {
+		return 0, p.exitReason(err)
+	}
+	return parseTicks(fields[statUser-statState]) + parseTicks(fields[statSystem-statState]), nil
+}
+
 // Usage holds the kernel's counters for a thread.
 type Usage struct {
 	Thread    callbacks.ThreadID // of kind LWP

@@ -22,15 +22,17 @@ import (
 // StopShare is the least time between two samples of a profile, in the length of a stop.
 const StopShare = 50
 
-// costShare is the least time between two samples, in what they cost the program: the stop, and this tool's share of
-// the processors' time, which may be taken from the program. Nothing is gained by samples closer than leastRest. A
-// machine with too few processors for its programs can make one stop last for a second; mostRest bounds the time
-// without samples after it.
+// costShare is the least time between two samples, in what they cost the program: the stop, and the processors' time
+// that this tool takes from it. Nothing is gained by samples closer than leastRest. A machine with too few processors
+// for its programs can make one stop last for a second; mostRest bounds the time without samples after it.
 const (
 	costShare = 40
 	leastRest = 10 * time.Millisecond
 	mostRest  = 10 * time.Second
 )
+
+// cpuStep is the step of the kernel's counters of CPU time.
+const cpuStep = 10 * time.Millisecond
 
 // keptCosts is the number of the last samples whose median cost gives the time to the next. On a busy machine the tool
 // itself waits for a processor now and then, which is no reason for a long rest.
@@ -58,11 +60,12 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 		}
 		return nil, ErrNotWatched
 	}
-	if _, ok := t.source.(Meter); !ok {
+	m, ok := t.source.(Meter)
+	if !ok {
 		return nil, ErrNotWatched
 	}
 	t.KeepFiles() // and what their code tells; it stays the same
-	p := &profiling{target: t, budget: o.Budget, last: time.Now()}
+	p := &profiling{target: t, meter: m, budget: o.Budget, last: time.Now()}
 	end := p.last.Add(o.For)
 	for n := 0; ; n++ {
 		if o.Samples > 0 && n == o.Samples {
@@ -126,11 +129,13 @@ func HasEnded(err error) bool {
 type profiling struct {
 	profile.Series
 	target *Target
+	meter  Meter
 	budget time.Duration
 	last   time.Time // of the last sample
 	costs  []cost    // of the last samples, without the first: it finds what stays the same
 
-	started bool // the first sample was taken
+	started time.Time     // when the first sample was taken
+	used    time.Duration // the program's CPU time by then
 }
 
 // cost is the cost of a sample.
@@ -148,12 +153,26 @@ func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason erro
 // is seen in all of its phases.
 func (p *profiling) rest() time.Duration {
 	stops, both := make([]time.Duration, len(p.costs)), make([]time.Duration, len(p.costs))
+	share := p.takenShare()
 	for i, c := range p.costs {
-		stops[i], both[i] = c.stop, c.stop+c.own/time.Duration(runtime.NumCPU())
+		stops[i], both[i] = c.stop, c.stop+time.Duration(share*float64(c.own))
 	}
 	d := max(StopShare*usual(stops), costShare*usual(both))
 	d = min(max(d, leastRest), mostRest)
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
+}
+
+// takenShare returns the share of this tool's CPU time that is taken from the program, from 0 to 1. With a processor to
+// spare it is 0. If the program has used all of them since the first sample, it is 1, because a thread that lost its
+// processor holds up the others at the next barrier.
+func (p *profiling) takenShare() float64 {
+	used, err := p.meter.CPUTime()
+	if err != nil || p.started.IsZero() {
+		return 1
+	}
+	passed := max(time.Since(p.started), cpuStep)
+	busy := float64(used-p.used) / float64(passed)
+	return min(max(busy+1-float64(runtime.NumCPU()), 0), 1)
 }
 
 // usual returns the median, the smaller one of two; 0 for an empty list.
@@ -191,11 +210,13 @@ func (p *profiling) look(ctx context.Context) error {
 	if pause := a.Picture.Target.Pause; pause != nil {
 		c.stop = time.Duration(pause.Microseconds) * time.Microsecond
 	}
-	if p.started {
+	if p.started.IsZero() {
+		p.started = now
+		p.used, _ = p.meter.CPUTime() // with 0, the share is 1
+	} else {
 		p.costs = append(p.costs, c)
 		p.costs = p.costs[max(len(p.costs)-keptCosts, 0):]
 	}
-	p.started = true
 	p.Add(a.Picture, now.Sub(p.last), c.own)
 	p.last = now
 	return a.Close()

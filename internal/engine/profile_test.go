@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
@@ -40,6 +41,9 @@ func (m *mortal) About() picture.Target {
 
 // Usage makes it a process.
 func (m *mortal) Usage() ([]picture.Use, error) { return nil, nil }
+
+// CPUTime makes it a process that does not work.
+func (m *mortal) CPUTime() (time.Duration, error) { return 0, nil }
 
 // newMortal returns the target of a golden core with a number of looks.
 func newMortal(t *testing.T, looks int, err error) (*engine.Target, *mortal) {

@@ -41,6 +41,8 @@ type Sampled interface {
 type Meter interface {
 	// Usage returns the CPU time that each thread has used since its start.
 	Usage() ([]picture.Use, error)
+	// CPUTime returns the CPU time that all threads have used.
+	CPUTime() (time.Duration, error)
 }
 
 // Direct is a Source that is read without stopping it, with its registers, modules and mappings.

@@ -38,3 +38,53 @@ func (f *Function) JumpsOut() (jumps []JumpOut, complete bool) {
 
 // isJump reports whether a micro-operation may transfer control without a return address.
 func isJump(u lift.Uop) bool { return u.Code == lift.UopJump || u.Code == lift.UopBranch }
+
+// JumpsByPointer reports whether a jump of the function may lead to another function whose address comes from memory
+// or from a register. A jump through a table of offsets, as compilers make it for a switch, stays in the function.
+func (f *Function) JumpsByPointer() bool {
+	if f.ensureDecoded() != nil {
+		return true
+	}
+	f.ensureFollowed()
+	for b := range f.blocks {
+		blk := &f.blocks[b]
+		if !blk.table {
+			continue
+		}
+		if blk.in == nil {
+			return true
+		}
+		s := blk.in.Fork()
+		for i := blk.first; i < blk.last-1; i++ {
+			f.execute(s, i)
+		}
+		if !entersTable(s, f.insts[blk.last-1].Uops) {
+			return true
+		}
+	}
+	return false
+}
+
+// entersTable reports whether an instruction jumps to the sum of a fixed address and an offset of 32 bits that is
+// read from memory.
+func entersTable(s *symbolic.State, uops []lift.Uop) bool {
+	t := s.Fork()
+	for k := range uops {
+		u := &uops[k]
+		if leads(*u) {
+			to := t.Value(u.A)
+			return to.Kind == symbolic.KindBinary && to.Op == lift.OpAdd &&
+				(isTableEntry(to.A) && to.B.Kind == symbolic.KindGlobal ||
+					isTableEntry(to.B) && to.A.Kind == symbolic.KindGlobal)
+		}
+		if !u.Leaves() {
+			t.Apply(u)
+		}
+	}
+	return false
+}
+
+// isTableEntry reports whether e is an entry of a table of offsets.
+func isTableEntry(e *symbolic.Expr) bool {
+	return e.Kind == symbolic.KindLoad && e.Size == 4 && e.Signed
+}

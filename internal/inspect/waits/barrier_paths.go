@@ -61,7 +61,7 @@ func (c *constructs) newBarrierPaths(region uint64) *barrierPaths {
 	p.failed = len(reachable) >= maxCalled
 	for _, f := range reachable {
 		code := c.flows.FunctionAt(f)
-		if code == nil || code.MayCall(rtl.OfUnequalBarriers) {
+		if code == nil || code.JumpsByPointer() {
 			p.failed = true
 			return p
 		}
@@ -69,7 +69,8 @@ func (c *constructs) newBarrierPaths(region uint64) *barrierPaths {
 			switch entry := c.flows.Program.Entry(s); {
 			case rtl.OfTeamBarrier(s.Name):
 				p.leads[f] = true
-			case s.Name == "" && entry == 0, // a call through a pointer
+			case rtl.OfUnequalBarriers(s.Name),
+				s.Name == "" && entry == 0, // a call through a pointer
 				s.Return == 0 && s.Name == "" && !c.flows.Program.BeginsFunction(entry): // a jump into a function
 				p.failed = true
 				return p

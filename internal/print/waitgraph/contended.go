@@ -37,6 +37,7 @@ func Contention(pic *picture.Picture) []Contended {
 	}
 	var out []Contended
 	index, ended := map[string]int{}, pic.Facts.EndingThread()
+	variables := lockVariables(pic.Facts.Waits)
 	for i := range pic.Facts.Waits {
 		w := &pic.Facts.Waits[i]
 		l := locks[w.Lock]
@@ -44,6 +45,10 @@ func Contention(pic *picture.Picture) []Contended {
 			continue
 		}
 		key := string(w.Lock)
+		if l == nil && w.Address != nil && locks[variables[*w.Address]] != nil {
+			l = locks[variables[*w.Address]]
+			key = string(l.ID)
+		}
 		if l == nil {
 			key = fmt.Sprint(w.Kind, " ", w.Address, " ", w.Name)
 		}
@@ -65,6 +70,19 @@ func Contention(pic *picture.Picture) []Contended {
 	}
 	out = slices.DeleteFunc(out, func(c Contended) bool { return len(c.Waiters) == 0 })
 	slices.SortStableFunc(out, func(a, b Contended) int { return cmp.Compare(len(b.Waiters), len(a.Waiters)) })
+	return out
+}
+
+// lockVariables returns the locks that threads wait for, by the address of the program's variable. The runtime has
+// removed the thread that gets a lock next from the lock's queue: only the variable shows that it waits for the same
+// lock as others.
+func lockVariables(waits []picture.Wait) map[picture.Hex]picture.ID {
+	out := map[picture.Hex]picture.ID{}
+	for i := range waits {
+		if w := &waits[i]; w.Kind == picture.WaitLock && w.Lock != "" && w.Address != nil {
+			out[*w.Address] = w.Lock
+		}
+	}
 	return out
 }
 

@@ -97,3 +97,22 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%+v", ends)
 	}
 }
+
+// TestContentionByVariable checks that a thread is listed with the others at a lock if only the lock's variable shows
+// what it waits for.
+func TestContentionByVariable(t *testing.T) {
+	variable, other := picture.Hex(0x1000), picture.Hex(0x1008)
+	waits := slices.Concat(waiters(picture.WaitLock, "table[2]", "lock-1", 1, 2),
+		waiters(picture.WaitLock, "table[2]", "", 3), waiters(picture.WaitLock, "table[3]", "", 4))
+	for i := range waits {
+		waits[i].Address = &variable
+	}
+	waits[3].Address = &other
+	got := waitgraph.Contention(&picture.Picture{Facts: &picture.Facts{StacksComplete: true, Waits: waits,
+		Locks: []picture.Lock{{ID: "lock-1", Held: true, Holders: []picture.Holder{
+			{Thread: 3, Certainty: picture.Possible}}}}}})
+	if len(got) != 2 || !slices.Equal(got[0].Waiters, []int{1, 2, 3}) || len(got[0].Possible) != 0 ||
+		!slices.Equal(got[1].Waiters, []int{4}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -297,6 +297,9 @@ func (o *observer) lockState(s handles.State, kind picture.WaitKind) inference {
 		if o.kind == entryLock {
 			in.WaitVariable = lockArgument(o.th, o.ev, o.kind)
 		}
+		if in.WaitVariable != 0 {
+			in.WaitKind = kind
+		}
 		return in
 	}
 	in := waiting(s, kind, w.lock, w.text, o.entryCall(), o.sleepText())

@@ -226,11 +226,14 @@ func fulfillersText(d *dependencies) string {
 	if n := len(c.Threads) - maxNamed; n > 0 {
 		names = append(names, threadCount(n)+" more")
 	}
+	const unknown = "?" // not a place
 	counts := map[string]int{}
 	var order []string
 	for _, id := range c.Tasks {
 		at := "" // not started
-		if t := d.tasks[id]; t != nil && hasLine(t.Function) {
+		if t := d.tasks[id]; t != nil && (t.Function == nil || t.Function.Address == nil) {
+			at = unknown
+		} else if t := d.tasks[id]; t != nil && hasLine(t.Function) {
 			at = codePlace(t.Function)
 		}
 		if counts[at]++; counts[at] == 1 {
@@ -240,6 +243,8 @@ func fulfillersText(d *dependencies) string {
 	for _, at := range order[:min(len(order), maxNamed)] {
 		n := counts[at]
 		switch {
+		case at == unknown:
+			names = append(names, phrase.Count(n, "task")+" whose code is not known")
 		case at != "" && n == 1:
 			names = append(names, "the task at "+at)
 		case at != "":

@@ -182,6 +182,14 @@ func TestDetached(t *testing.T) {
 			})
 			s.Facts.Fulfillers = &picture.Candidates{Tasks: []picture.ID{"q"}}
 		}), maybe},
+		{"a target task may, whose code is not known, and that depends on it", 2, detached(func(s scene) {
+			e := s.task("e", "i1", picture.TaskBlocked, 0)
+			e.Kind, e.WaitsFor = picture.TaskTarget, []picture.ID{"d"}
+			s.Facts.Fulfillers = &picture.Candidates{Tasks: []picture.ID{"e"}}
+		}), []want{
+			likely(picture.VerdictTaskStarved, "omp_fulfill_event", "before that: 1 task whose code is not known", 1),
+			neverComplete(picture.Likely, 2),
+		}},
 		{"there are more tasks", 2, detached(func(s scene) {
 			s.Facts.TasksTruncated, s.Facts.Fulfillers = true, &picture.Candidates{}
 		}), []want{incomplete(2)}},

@@ -12,7 +12,8 @@ type fortran struct {
 }
 
 // fortranHead declares the objects and the functions of gen.h. The locks are taken by the runtime's functions for
-// Fortran, which have no interface here.
+// Fortran, which have no interface here. The nest locks are taken by the functions for C: GNU's runtime allocates those
+// of Fortran, and expects a pointer in the variable.
 var fortranHead = []string{
 	"module gen",
 	"  use iso_c_binding",
@@ -37,6 +38,12 @@ var fortranHead = []string{
 	"    end subroutine",
 	"    subroutine gen_work(microseconds) bind(C)",
 	"      import; integer(c_int), value :: microseconds",
+	"    end subroutine",
+	"    subroutine omp_set_nest_lock(lock) bind(C, name='omp_set_nest_lock')",
+	"      import; integer(8) :: lock",
+	"    end subroutine",
+	"    subroutine omp_unset_nest_lock(lock) bind(C, name='omp_unset_nest_lock')",
+	"      import; integer(8) :: lock",
 	"    end subroutine",
 	"  end interface",
 	"end module",

@@ -231,14 +231,14 @@ func (r *run) follow() error {
 	return nil
 }
 
-// segmentation is the exit status that a shell gives to a program that ended by SIGSEGV.
-const segmentation = 128 + int(syscall.SIGSEGV)
+// deaths are the exit statuses that a shell gives to a program that ended by SIGSEGV or SIGABRT.
+var deaths = []int{128 + int(syscall.SIGSEGV), 128 + int(syscall.SIGABRT)}
 
 // judgeEnd judges the program's own end.
 func (r *run) judgeEnd(err error) error {
 	// Threads at different barriers disagree on their tasks and teams: LLVM's runtime then follows invalid
-	// pointers, with or without looks.
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == segmentation &&
+	// pointers, with or without looks. It aborts if a lock that is handed over is released before it was taken.
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && slices.Contains(deaths, exit.ExitCode()) &&
 		r.program.Mistake == BarrierSkipped {
 		r.Died = true
 		return nil

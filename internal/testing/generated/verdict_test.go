@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -31,10 +32,11 @@ func (j judge) steps(v picture.Verdict) {
 	}
 }
 
-// heldBy compares the holder of an awaited object, and the line of the acquisition.
+// heldBy compares the holder of an awaited object, and the line of the acquisition. A thread that may release an object
+// for its holder holds nothing.
 func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 	h := j.all[c.HeldBy]
-	if h == nil {
+	if h == nil || c.MayRelease {
 		return
 	}
 	i := slices.IndexFunc(h.Held[:max(0, h.Holds)], func(n Note) bool { return n.Object == wanted.Object })
@@ -146,4 +148,26 @@ func nameOf(n Note, objects map[string]array) string {
 		}
 	}
 	return fmt.Sprintf("%#x", n.Object)
+}
+
+// TestHolderOfStep compares a step of a verdict with notes: a thread that holds the object, one that does not, and one
+// that may release it for its holder.
+func TestHolderOfStep(t *testing.T) {
+	wanted := Note{Kind: NoteMutex, Line: 3, Object: 64}
+	holder := &slot{Holds: 1}
+	holder.Held[0] = wanted
+	for _, tt := range []struct {
+		step picture.CycleStep
+		want int // findings
+	}{
+		{picture.CycleStep{Thread: 1, HeldBy: 2}, 0},
+		{picture.CycleStep{Thread: 1, HeldBy: 3}, 1},
+		{picture.CycleStep{Thread: 1, HeldBy: 3, MayRelease: true}, 0},
+	} {
+		var out Outcome
+		judge{out: &out, all: Truth{1: &slot{}, 2: holder, 3: &slot{}}}.heldBy(tt.step, wanted)
+		if len(out.Findings) != tt.want {
+			t.Errorf("%+v: findings %v, want %d", tt.step, out.Findings, tt.want)
+		}
+	}
 }

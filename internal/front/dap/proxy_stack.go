@@ -88,30 +88,34 @@ func (p *proxy) joinStack(id int, want page, text []byte, body span) []edit {
 // nativeFrame is a frame of the debugger.
 type nativeFrame struct {
 	element
-	id   int
-	pc   uint64
-	name span // in text; empty if it is missing
+	id                 int
+	pc                 uint64
+	name, hint, source span // in text; empty if missing
 }
 
 // join joins the debugger's frames of a thread with those of the user's model, by their addresses. The
 // debugger's frames keep their numbers, so that it recognizes them. Frames of runtimes are left out, and frames
-// that it lacks are added.
+// that it lacks are added. Frames of libraries are subtle.
 type join struct {
-	v        *view
-	native   []nativeFrame
-	at       int // number of finished frames of native
-	model    []*frame
-	kinds    map[uint64]picture.FrameKind // of the thread's own frames, by address
-	complete bool                         // native ends with the outermost frame
-	out      []element
+	v         *view
+	native    []nativeFrame
+	at        int // number of finished frames of native
+	model     []*frame
+	kinds     map[uint64]picture.FrameKind // of the thread's own frames, by address
+	wrappers  map[uint64]bool              // addresses in the compiler's functions around bodies of constructs
+	libraries []library
+	complete  bool // native ends with the outermost frame
+	out       []element
 }
 
 func newJoin(v *view, t *thread, text []byte, list []span) *join {
-	j := &join{v: v, model: v.buildStack(t), kinds: map[uint64]picture.FrameKind{}}
+	j := &join{v: v, model: v.buildStack(t), kinds: map[uint64]picture.FrameKind{}, wrappers: map[uint64]bool{}}
+	j.libraries = v.findLibraries()
 	for _, e := range receivedElements(text, list) {
 		f := nativeFrame{element: e}
 		object := findMembers(f.text, span{0, len(f.text)})
 		f.id, f.name = decodeAt[int](f.text, object["id"]), object["name"]
+		f.hint, f.source = object["presentationHint"], object["source"]
 		pc := decodeAt[string](f.text, object["instructionPointerReference"])
 		f.pc, _ = strconv.ParseUint(strings.ToLower(pc), 0, 64)
 		j.native = append(j.native, f)
@@ -119,14 +123,58 @@ func newJoin(v *view, t *thread, text []byte, list []span) *join {
 	for _, f := range t.Stack {
 		if f.PC != nil {
 			j.kinds[uint64(*f.PC)] = f.Kind
+			j.wrappers[uint64(*f.PC)] = f.Kind == picture.FrameUser && f.Construct != ""
 		}
 	}
 	for _, f := range t.UserStack {
-		if f.PC != nil && (f.LWP == 0 || f.LWP == t.LWP) && f.Kind == picture.FrameUser {
-			j.kinds[uint64(*f.PC)] = f.Kind
+		if f.PC != nil && (f.LWP == 0 || f.LWP == t.LWP) {
+			delete(j.wrappers, uint64(*f.PC))
+			if f.Kind == picture.FrameUser {
+				j.kinds[uint64(*f.PC)] = f.Kind
+			}
 		}
 	}
 	return j
+}
+
+// library is a part of the address space that contains only code of one library or runtime.
+type library struct {
+	module    string
+	low, high uint64 // the lowest and the highest address of a frame
+	kind      picture.FrameKind
+}
+
+// findLibraries returns the libraries and runtimes on the stacks of all threads. A module is contiguous, so the
+// addresses between two frames of it belong to it: those of tail calls, which only debuggers show.
+func (v *view) findLibraries() []library {
+	if v.libraries != nil {
+		return v.libraries
+	}
+	all := map[string]library{}
+	for i := range v.pic.Threads {
+		for _, f := range v.pic.Threads[i].Stack {
+			if f.PC == nil || f.Module == "" {
+				continue
+			}
+			pc := uint64(*f.PC)
+			l, known := all[f.Module]
+			if !known {
+				l = library{f.Module, pc, pc, f.Kind}
+			}
+			if f.Kind == picture.FrameUser {
+				l.kind = f.Kind
+			}
+			l.low, l.high = min(l.low, pc), max(l.high, pc)
+			all[f.Module] = l
+		}
+	}
+	v.libraries = []library{}
+	for _, l := range all {
+		if l.kind != picture.FrameUser {
+			v.libraries = append(v.libraries, l)
+		}
+	}
+	return v.libraries
 }
 
 // join returns the elements of the joined stack.
@@ -201,8 +249,12 @@ func (j *join) find(pc uint64) int {
 // passUntil passes the debugger's frames before index k, without those known to be a runtime's.
 func (j *join) passUntil(k int) {
 	for ; j.at < k; j.at++ {
-		if f := j.native[j.at]; !j.isHidden(f) {
+		f := j.native[j.at]
+		switch foreign := j.isForeign(f.pc); {
+		case !foreign:
 			j.out = append(j.out, f.element)
+		case j.v.config.RuntimeFrames:
+			j.out = append(j.out, changeFrame(f, "", true))
 		}
 	}
 }
@@ -210,10 +262,17 @@ func (j *join) passUntil(k int) {
 // passRest passes the remaining frames of the debugger.
 func (j *join) passRest() { j.passUntil(len(j.native)) }
 
-// isHidden reports whether a frame of the debugger is known not to be the program's.
-func (j *join) isHidden(f nativeFrame) bool {
-	kind, known := j.kinds[f.pc]
-	return known && kind != picture.FrameUser && !j.v.config.RuntimeFrames
+// isForeign reports whether an address is known not to be in the program's own code.
+func (j *join) isForeign(pc uint64) bool {
+	if kind, known := j.kinds[pc]; known {
+		return kind != picture.FrameUser || j.wrappers[pc]
+	}
+	for _, l := range j.libraries {
+		if l.low <= pc && pc <= l.high {
+			return true
+		}
+	}
+	return false
 }
 
 // take passes the debugger's frames at an address of the model. A frame that the model names after its
@@ -221,24 +280,60 @@ func (j *join) isHidden(f nativeFrame) bool {
 // the runtime, and are left out.
 func (j *join) take(model []*frame, more bool) {
 	pc, last := j.native[j.at].pc, model[len(model)-1]
+	here := 0
+	for j.at+here < len(j.native) && j.native[j.at+here].pc == pc {
+		here++
+	}
+	if here < len(model) && !more && (j.at+here < len(j.native) || j.complete) {
+		model = model[len(model)-here:] // the debugger shows no inlined functions, or fewer
+	}
 	for n := 0; j.at < len(j.native) && j.native[j.at].pc == pc; n++ {
 		if n >= len(model) && (more || last.Construct == "") {
 			return
 		}
 		if n < len(model) {
-			j.out = append(j.out, renameFrame(j.native[j.at], model[n]))
+			j.out = append(j.out, joinFrame(j.native[j.at], model[n]))
 		}
 		j.at++
 	}
 }
 
-// renameFrame returns a frame of the debugger with the model's name of a construct.
-func renameFrame(native nativeFrame, f *frame) element {
-	e := native.element
-	if f.Construct != "" && native.name != (span{}) {
-		e.text = applyEdits(e.text, []edit{replaceValue(e.text, native.name, "name", f.name())})
+// joinFrame returns a frame of the debugger with the model's name of a construct. Frames of libraries are subtle.
+func joinFrame(native nativeFrame, f *frame) element {
+	name := ""
+	if f.Construct != "" {
+		name = f.name()
 	}
+	return changeFrame(native, name, f.Kind != picture.FrameUser)
+}
+
+// changeFrame returns a frame of the debugger with another name, unless it is "". If it is subtle, editors show
+// the first frame that is not.
+func changeFrame(native nativeFrame, name string, subtle bool) element {
+	e := native.element
+	var edits []edit
+	if name != "" && native.name != (span{}) {
+		edits = append(edits, replaceValue(e.text, native.name, "name", name))
+	}
+	if subtle {
+		edits = append(edits, setHint(e.text, span{0, len(e.text)}, native.hint, "subtle"))
+		if source := findMembers(e.text, native.source); len(source) > 0 {
+			edits = append(edits, setHint(e.text, native.source, source[hintMember], "deemphasize"))
+		}
+	}
+	e.text = applyEdits(e.text, edits)
 	return e
+}
+
+// hintMember is the name of the member that says how to show a frame or a source.
+const hintMember = "presentationHint"
+
+// setHint returns the edit that sets the hint of an object. at is the place of its value, empty if missing.
+func setHint(text []byte, object, at span, hint string) edit {
+	if at == (span{}) {
+		return addMembers(text, object, newMember(hintMember, hint))
+	}
+	return replaceValue(text, at, hintMember, hint)
 }
 
 // add adds a frame that the debugger does not have.

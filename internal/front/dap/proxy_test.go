@@ -2,12 +2,12 @@ package dap_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -307,7 +308,7 @@ func (e *ends) removeAdditions(what string, body json.RawMessage, key string, se
 			added++
 			continue
 		}
-		raw = former(raw)
+		raw = daptest.Undone(raw, ownIDs)
 		for len(rest) > 0 && rest[0] != string(raw) {
 			rest = rest[1:]
 		}
@@ -318,17 +319,6 @@ func (e *ends) removeAdditions(what string, body json.RawMessage, key string, se
 		rest = rest[1:]
 	}
 	return added
-}
-
-// former returns a thread or frame with the adapter's name.
-func former(raw []byte) []byte {
-	const mark = `,"ompd/name":`
-	at := bytes.Index(raw, []byte(mark))
-	if at < 0 {
-		return raw
-	}
-	begin := bytes.LastIndex(raw[:at-1], []byte(`"`))
-	return append(append([]byte(nil), raw[:begin]...), raw[at+len(mark):]...)
 }
 
 // checkStack plays an adapter with a thread's native stack.
@@ -365,4 +355,105 @@ func (e *ends) checkStack(th picture.Thread) {
 			e.t.Errorf("frame %d has %s", f.Id, got)
 		}
 	}
+}
+
+// nativeFrame is a frame that a test's adapter sends.
+type nativeFrame struct {
+	name   string
+	pc     picture.Hex
+	source string
+}
+
+// TestProxyFrames plays an adapter that has symbols of the C library, so that it shows tail calls in it, and a
+// compiler's wrapper of a region's body: none of them is in the stack. A library's function that the program
+// called is subtle, and so is its source, so that editors show the program's line.
+func TestProxyFrames(t *testing.T) {
+	core, pic := goldenPicture(t, "llvm-deadlock")
+	where := dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
+	e := startProxy(t, dap.ProxyConfig{Attach: where})
+	e.greet(`{}`)
+	attach := frame(fmt.Sprintf(
+		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
+	e.send(e.client, attach)
+	e.expect(e.fromUs, attach)
+	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
+	e.send(e.adapter, stopped)
+	e.expect(e.toUser, stopped)
+	e.next(e.toUser)
+	e.next(e.toUser)
+
+	var sleeps, waits picture.Thread
+	for _, th := range pic.Threads {
+		switch {
+		case th.Stack[0].Function == "pause":
+			sleeps = th
+		case th.UserStack[0].Kind == picture.FramePseudo:
+			waits = th
+		}
+	}
+	native := func(th picture.Thread) (out []nativeFrame) {
+		for _, f := range th.Stack {
+			one := nativeFrame{name: f.Function, pc: *f.PC}
+			if f.Kind == picture.FrameSystem {
+				one.source = "/build/glibc/" + f.Function + ".c"
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	// A tail call of the C library, between its other functions on the stacks.
+	tail := nativeFrame{"__tail_call", *waits.Stack[0].PC - 8, "/build/glibc/tail.c"}
+	list := native(waits)
+	for _, f := range e.frames(waits.LWP, slices.Insert(list, 1, tail)) {
+		if f.Id < ownIDs && f.PresentationHint != "" || strings.Contains(f.Name, "tail") ||
+			strings.HasPrefix(f.Name, ".omp_outlined") {
+			t.Errorf("the stack of a waiting thread has %+v", f)
+		}
+	}
+	subtle := 0
+	for _, f := range e.frames(sleeps.LWP, native(sleeps)) {
+		switch {
+		case f.Name == "pause" && f.PresentationHint == "subtle" && f.Source.PresentationHint == "deemphasize":
+			subtle++
+		case f.PresentationHint == "subtle" || strings.HasPrefix(f.Name, ".omp_outlined"):
+			t.Errorf("the stack of a sleeping thread has %+v", f)
+		}
+	}
+	omptest.Equal(t, "subtle frames of a library", subtle, 1)
+
+	// An adapter without the inlined functions: the frame at their address is the outlined function.
+	var physical []nativeFrame
+	for i, f := range sleeps.Stack {
+		if !f.Inlined {
+			physical = append(physical, native(sleeps)[i])
+		}
+	}
+	renamed := 0
+	for _, f := range e.frames(sleeps.LWP, physical) {
+		if f.Id < ownIDs && f.Name == "main [parallel]" {
+			renamed++
+		}
+	}
+	omptest.Equal(t, "names of the region's body", renamed, 1)
+}
+
+// frames returns the stack that the client gets if the adapter has the given one.
+func (e *ends) frames(lwp int, list []nativeFrame) []godap.StackFrame {
+	e.t.Helper()
+	var frames []string
+	for i, f := range list {
+		source := ""
+		if f.source != "" {
+			source = fmt.Sprintf(`"source":{"path":%q},`, f.source)
+		}
+		frames = append(frames, fmt.Sprintf(
+			`{"id":%d,"name":%q,"line":1,"column":0,%s"instructionPointerReference":"%#x"}`,
+			lwp*100+i, f.name, source, uint64(f.pc)))
+	}
+	body := fmt.Sprintf(`{"stackFrames":[%s],"totalFrames":%d}`, strings.Join(frames, ","), len(frames))
+	var got godap.StackTraceResponseBody
+	if err := json.Unmarshal(e.ask("stackTrace", fmt.Sprintf(`{"threadId":%d}`, lwp), body), &got); err != nil {
+		e.t.Fatal(err)
+	}
+	return got.StackFrames
 }

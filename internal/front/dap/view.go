@@ -25,6 +25,8 @@ type view struct {
 	shown   map[int]*frame // frames that were sent to the client
 	nodes   map[int]node   // nodes with parts that were sent to the client
 	sources map[string]*godap.Source
+	// libraries contains the libraries on the stacks; nil until they are needed.
+	libraries []library
 	// recorded returns the newest n recorded events of a thread, the newest first.
 	recorded func(lwp, n int) ([]picture.Event, error)
 }

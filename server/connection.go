@@ -144,6 +144,9 @@ func (s *connection) add(t *target) error {
 
 // target finds a target by name: one of this session, or a shared one.
 func (s *connection) target(name string) (*target, error) {
+	if name == "" {
+		return nil, failure(codes.InvalidArgument, "NO_TARGET", "which target? target is the name that OpenTarget gave")
+	}
 	s.mu.Lock()
 	for _, t := range s.targets {
 		if t.name == name {

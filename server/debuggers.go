@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -63,7 +64,7 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 	}
 	owner := connectionOf(stream.Context())
 	means, memory := d.server.means(owner.userName())
-	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{}),
+	w := &link{stream: stream, waiting: map[uint64]*asked{}, unheard: map[uint64]bool{}, ended: make(chan struct{}),
 		stops: make(chan *ompdv1.Stopped, 1)}
 	lent, err := d.server.cfg.Lend(hello, w, means)
 	if err != nil {
@@ -92,10 +93,22 @@ type link struct {
 
 	mu      sync.Mutex
 	id      uint64
-	waiting map[uint64]chan []*ompdv1.Answer
+	waiting map[uint64]*asked
+	unheard map[uint64]bool // ids of questions whose call ended before the answer
 	ended   chan struct{}
+	wrong   error                // the reason if the server ended the stream, set before ended is closed
 	stops   chan *ompdv1.Stopped // the newest stop that follow has not taken yet
 }
+
+// asked are questions that wait for their answers.
+type asked struct {
+	questions []*ompdv1.Question
+	answers   chan []*ompdv1.Answer
+}
+
+// maxUnheard bounds the number of cancelled questions that a debugger has not answered: one that answers in order
+// has a few.
+const maxUnheard = 1 << 16
 
 // listen receives the debugger's messages until it leaves.
 func (w *link) listen(t *target, lent Lent) error {
@@ -109,7 +122,10 @@ func (w *link) listen(t *target, lent Lent) error {
 		}
 		switch m := req.GetMessage().(type) {
 		case *ompdv1.AttachRequest_Answers:
-			w.deliver(m.Answers)
+			if err := w.deliver(m.Answers); err != nil {
+				w.wrong = err
+				return err
+			}
 		case *ompdv1.AttachRequest_Stopped:
 			t.interrupt() // calls in progress concern an older stop
 			w.newest(m.Stopped)
@@ -164,27 +180,46 @@ func (w *link) tell(info *ompdv1.OpenTargetInfo) error {
 
 // Ask sends questions to the debugger and waits for the answers.
 func (w *link) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
-	answers := make(chan []*ompdv1.Answer, 1)
+	select {
+	case <-w.ended:
+		return nil, w.left()
+	default:
+	}
+	call := &asked{questions, make(chan []*ompdv1.Answer, 1)}
 	w.mu.Lock()
 	w.id++
 	id := w.id
-	w.waiting[id] = answers
+	w.waiting[id] = call
 	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		delete(w.waiting, id)
-		w.mu.Unlock()
-	}()
+	defer w.forget(id)
 	if err := w.ask(&ompdv1.Questions{Id: id, Questions: questions}); err != nil {
 		return nil, errLeft
 	}
 	select {
-	case a := <-answers:
+	case a := <-call.answers:
 		return a, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-w.ended:
-		return nil, errLeft
+		return nil, w.left()
+	}
+}
+
+// left returns the error of calls after the end of the stream.
+func (w *link) left() error {
+	if w.wrong != nil {
+		return fmt.Errorf("%w: %w", callbacks.CallbackError, w.wrong)
+	}
+	return errLeft
+}
+
+// forget records that no call waits for the answers any more.
+func (w *link) forget(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting[id] != nil {
+		delete(w.waiting, id)
+		w.unheard[id] = true
 	}
 }
 
@@ -201,14 +236,55 @@ func (w *link) write(m *ompdv1.AttachResponse) error {
 	return w.stream.Send(m)
 }
 
-// deliver passes answers to the waiting call, if it was not cancelled.
-func (w *link) deliver(a *ompdv1.Answers) {
+// deliver passes answers to the waiting call, if it was not cancelled. Answers to other questions are an error, because
+// the call would wait for its deadline, or ask again.
+func (w *link) deliver(a *ompdv1.Answers) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.waiting[a.GetId()]; c != nil {
-		delete(w.waiting, a.GetId())
-		c <- a.GetAnswers()
+	id := a.GetId()
+	call := w.waiting[id]
+	switch {
+	case call != nil:
+		if err := checkAnswers(call.questions, a.GetAnswers()); err != nil {
+			return failure(codes.InvalidArgument, "WRONG_ANSWER", "the answers to questions %d: %v", id, err)
+		}
+		delete(w.waiting, id)
+		call.answers <- a.GetAnswers()
+	case !w.unheard[id]:
+		return failure(codes.InvalidArgument, "UNKNOWN_ID", "no questions %d wait for answers: the id must be that "+
+			"of the questions, which are answered once", id)
+	default:
+		delete(w.unheard, id)
 	}
+	if len(w.unheard) > maxUnheard {
+		return failure(codes.ResourceExhausted, "UNANSWERED", "more than %d cancelled questions were never answered",
+			maxUnheard)
+	}
+	return nil
+}
+
+// checkAnswers returns an error for answers whose number or kind is not that of the questions.
+func checkAnswers(questions []*ompdv1.Question, answers []*ompdv1.Answer) error {
+	if len(answers) != len(questions) {
+		return fmt.Errorf("%d answers to %d questions", len(answers), len(questions))
+	}
+	for i, q := range questions {
+		want, got := choice(q, "question"), choice(answers[i], "answer")
+		if got != want && got != "error" {
+			return fmt.Errorf("answer %d is of the kind %q, its question of the kind %q", i, got, want)
+		}
+	}
+	return nil
+}
+
+// choice returns the name of the set member of a oneof.
+func choice(m proto.Message, oneof protoreflect.Name) protoreflect.Name {
+	r := m.ProtoReflect()
+	f := r.WhichOneof(r.Descriptor().Oneofs().ByName(oneof))
+	if f == nil {
+		return ""
+	}
+	return f.Name()
 }
 
 // end marks that no more answers will arrive.

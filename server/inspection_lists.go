@@ -117,7 +117,14 @@ func (s *inspection) ListStacks(ctx context.Context, req *ompdv1.ListStacksReque
 // ListIcvs lists internal control variables.
 func (s *inspection) ListIcvs(ctx context.Context, req *ompdv1.ListIcvsRequest) (*ompdv1.ListIcvsResponse, error) {
 	f := req.GetFilter()
-	page, next, err := listOf(ctx, s, req, (*view).icvs, func(i *ompdv1.Icv) bool {
+	icvs := func(v *view) ([]*ompdv1.Icv, error) {
+		all, err := v.icvs()
+		if err != nil {
+			return nil, err
+		}
+		return all, checkIcvFilter(f, all)
+	}
+	page, next, err := listOf(ctx, s, req, icvs, func(i *ompdv1.Icv) bool {
 		return among(f.GetNames(), i.GetName()) && among(f.GetScopes(), i.GetScope()) &&
 			among(f.GetRegions(), i.GetRegion()) &&
 			among(f.GetTasks(), i.GetTask()) && among(f.GetThreads(), i.GetThread())

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
 // isChecked reports whether the requests of a call are checked. OMPD's routines have return codes for wrong values, and
@@ -66,6 +67,27 @@ func checkSources(names []string) error {
 		if !slices.Contains(engine.LayoutSources, name) {
 			return failure(codes.InvalidArgument, "UNKNOWN_SOURCE", "sources has no %q: the sources are %v", name,
 				engine.LayoutSources)
+		}
+	}
+	return nil
+}
+
+// icvScopes are the scopes of internal control variables.
+var icvScopes = []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"}
+
+// checkIcvFilter returns an error for a filter with a name that no variable of the target has, or with an unknown
+// scope.
+func checkIcvFilter(f *ompdv1.IcvFilter, all []*ompdv1.Icv) error {
+	for _, scope := range f.GetScopes() {
+		if !slices.Contains(icvScopes, scope) {
+			return failure(codes.InvalidArgument, "UNKNOWN_VALUE", "scopes has no %q: the scopes are %v", scope,
+				icvScopes)
+		}
+	}
+	for _, name := range f.GetNames() {
+		if !slices.ContainsFunc(all, func(i *ompdv1.Icv) bool { return i.GetName() == name }) {
+			return failure(codes.InvalidArgument, "UNKNOWN_VALUE", "no control variable of the target is %q: without "+
+				"a filter, the call lists their names", name)
 		}
 	}
 	return nil

@@ -36,4 +36,16 @@ func TestUnknownValues(t *testing.T) {
 	_, err = c.OpenTarget(ctx, &ompdv1.OpenTargetRequest{Spec: &ompdv1.TargetSpec{
 		Source: &ompdv1.TargetSpec_Core{Core: r.Core}, Sources: []string{"bogus"}}})
 	codeOf(t, "an unknown source", err, codes.InvalidArgument)
+	_, err = c.ListIcvs(ctx, &ompdv1.ListIcvsRequest{Target: c.target,
+		Filter: &ompdv1.IcvFilter{Names: []string{"nthread-var"}}})
+	codeOf(t, "an unknown variable", err, codes.InvalidArgument)
+	_, err = c.ListIcvs(ctx, &ompdv1.ListIcvsRequest{Target: c.target,
+		Filter: &ompdv1.IcvFilter{Scopes: []string{"tsk"}}})
+	codeOf(t, "an unknown scope", err, codes.InvalidArgument)
+	_, err = c.ListThreads(ctx, &ompdv1.ListThreadsRequest{})
+	codeOf(t, "no target", err, codes.InvalidArgument)
+	_, err = c.GetTarget(ctx, &ompdv1.GetTargetRequest{})
+	codeOf(t, "no target", err, codes.InvalidArgument)
+	_, err = c.ListThreads(ctx, &ompdv1.ListThreadsRequest{Target: "targets/none"})
+	codeOf(t, "an unknown target", err, codes.NotFound)
 }

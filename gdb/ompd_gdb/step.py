@@ -118,7 +118,28 @@ of a region or task, it continues to the body."""
         if body is None and gdb.selected_thread() is not None and not in_runtime(locations):
             body = until_body(s, locations, "step" if has_lines() else "continue")
         if body is not None and run_to(body):
+            if is_wrapper(gdb.newest_frame()):
+                gdb.execute("step", to_string=True)
             gdb.execute("frame")
+
+
+MARK = "_debug__"  # in the names of functions with the bodies for which clang makes wrappers, with debug information
+
+
+def is_wrapper(frame):
+    """Reports whether a frame is in a function around a body, which has another function for the body
+    itself: its lines are those of the directive only."""
+    block = None
+    try:
+        block = frame.block()
+    except RuntimeError:  # no debug information
+        return False
+    while block is not None and block.function is None:
+        block = block.superblock
+    if block is None or MARK in block.function.name:
+        return False
+    code = frame.architecture().disassemble(block.start, block.end - 1)
+    return any(MARK in i["asm"] for i in code)
 
 
 def has_lines():

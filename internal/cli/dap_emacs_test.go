@@ -43,7 +43,7 @@ func TestDape(t *testing.T) {
 	arguments := fmt.Sprintf(":target %q :exe %q :sysroot %q", core, g.Exe, g.Sysroot)
 	printed := runDape(t, emacs, []string{filepath.Dir(tool)}, fmt.Sprintf(dapeScript, "ompd", arguments))
 	for _, want := range []string{
-		"THREAD OMP 0/3 wait_lock second", "THREAD OMP 2/3 wait_sleep", "FRAME <OMP-lock_wait>",
+		"THREAD OMP 0/3 lock_cycle.c:13 · wait_lock second", "THREAD OMP 2/3 ", "FRAME <OMP-lock_wait>",
 		"DEADLOCK: threads 0 and 1",
 	} {
 		if !strings.Contains(printed, want) {

@@ -171,7 +171,7 @@ func checkNvim(t *testing.T, plugin, path string, configuration object) {
 		t.Errorf("Neovim ends with %v", err)
 	}
 	for _, want := range []string{
-		"THREAD OMP 0/3 wait_lock ", "THREAD OMP 2/3 wait_sleep", "FRAME <OMP-lock_wait> ", "FRAME deposit 13",
+		"THREAD OMP 0/3 lock_cycle.c:13 · wait_lock ", "THREAD OMP 2/3 ", "FRAME <OMP-lock_wait> ", "FRAME deposit 13",
 		"OUTPUT DEADLOCK  2 threads wait for each other", "REGIONS  1 parallel region", "GRAPH 1 cycle",
 	} {
 		if !strings.Contains(string(out), want) {

@@ -133,7 +133,7 @@ func checkVerdict(t *testing.T, c *daptest.Client) {
 }
 
 // ompName matches the proxy's names of threads of a team of three.
-var ompName = regexp.MustCompile(`^OMP ([012])/3 (wait_lock|wait_sleep) `)
+var ompName = regexp.MustCompile(`^OMP ([012])/3 \S+ · (wait_lock|wait_sleep) `)
 
 // checkNames looks for the names of the team's threads.
 func checkNames(t *testing.T, c *daptest.Client) {

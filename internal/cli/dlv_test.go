@@ -59,7 +59,7 @@ func TestDlv(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{
 		`REGIONS +1 parallel region`, `it must be one of report, diagnose`, `"omp\.state":"work_parallel"`,
-		`"omp\.team":"\d/4"`, `Thread \d+ at .*\[OMP \d/4 work_parallel`, `(?m)^3$`,
+		`"omp\.team":"\d/4"`, `Thread \d+ at .*\[OMP \d/4 \S+ · work_parallel`, `(?m)^3$`,
 		`(?m)^omp\.team=3/4\n.*main\.goMember.*\n\tTotal: 1$`, `(?m)^omp=\n(.*\n)+\tTotal: 7$`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {

@@ -21,7 +21,7 @@ test("a core is looked at", async () => {
     assert.equal(body.text, "DEADLOCK: threads 0 and 1");
     const { body: { threads } } = await client.threadsRequest();
     assert.equal(threads.length, 3);
-    assert.match(threads[0].name, /^OMP 0\/3 wait_lock second/);
+    assert.match(threads[0].name, /^OMP 0\/3 lock_cycle\.c:13 · wait_lock second/);
     const { body: { stackFrames } } = await client.stackTraceRequest({ threadId: threads[0].id });
     assert.ok(stackFrames.some((f) => f.name.includes("deposit") && f.line === 13));
     const { body: picture } = await client.customRequest("ompd/picture");

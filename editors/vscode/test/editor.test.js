@@ -96,7 +96,7 @@ async function inEditor(name, configuration, look) {
     await shows(page, "lock_cycle.c");
     await page.waitForSelector('.activitybar [aria-label^="OpenMP"]', { timeout: patience }); // the extension is known
     await debug(page);
-    await shows(page, "OMP 0/3 wait_lock second"); // the threads
+    await shows(page, "OMP 0/3 lock_cycle.c:13 · wait_lock second"); // the threads
     await shows(page, "deposit"); // the stack
     await look(page);
     await shot(page, `${name}-debug`);

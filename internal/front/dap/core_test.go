@@ -22,13 +22,13 @@ func TestCores(t *testing.T) {
 		holds               string
 	}{
 		{
-			core: "llvm-deadlock", first: "OMP 0/3 wait_lock second SIGABRT · lock_cycle.c:13",
-			second: "OMP 1/3 wait_lock first · lock_cycle.c:22", label: "forked by thread 0 (LWP 5607)",
+			core: "llvm-deadlock", first: "OMP 0/3 lock_cycle.c:13 · wait_lock second SIGABRT",
+			second: "OMP 1/3 lock_cycle.c:22 · wait_lock first", label: "forked by thread 0 (LWP 5607)",
 			name: "deposit", line: 13, holds: "first (certain) acquired in deposit /src/lock_cycle.c:9",
 		},
 		{
-			core: "gnu-deadlock", first: "OMP 0/2 wait_critical audit SIGABRT · verdict_critical_cycle.c:18",
-			second: "OMP 1/2 wait_critical ledger · verdict_critical_cycle.c:29",
+			core: "gnu-deadlock", first: "OMP 0/2 verdict_critical_cycle.c:18 · wait_critical audit SIGABRT",
+			second: "OMP 1/2 verdict_critical_cycle.c:29 · wait_critical ledger",
 			label:  "forked by thread 0 (LWP 5945)",
 			name:   "book", line: 18, holds: "ledger (certain) acquired in book /src/verdict_critical_cycle.c:13",
 		},

@@ -50,7 +50,7 @@ func TestProxyLate(t *testing.T) {
 			t.Errorf("%s came, want %s", text, want)
 		}
 	}
-	if names := e.ask("threads", `{}`, list); !strings.Contains(string(names), "OMP 0/3 wait_lock") {
+	if names := e.ask("threads", `{}`, list); !strings.Contains(string(names), "OMP 0/3 lock_cycle.c:13 · wait_lock") {
 		t.Errorf("asked again, the threads are %s", names)
 	}
 }

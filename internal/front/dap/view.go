@@ -142,7 +142,8 @@ func (v *view) threads(context.Context, nothing) (godap.ThreadsResponseBody, err
 	return body, nil
 }
 
-// threadName returns the client's name of a thread: "OMP 2/4 wait_lock journal · hang.c:10".
+// threadName returns the client's name of a thread: "OMP 2/4 hang.c:10 · wait_lock journal". The place comes before
+// the state, because a narrow view cuts the end.
 func (v *view) threadName(t *thread) string {
 	s := "LWP " + strconv.Itoa(t.LWP)
 	switch {
@@ -156,19 +157,29 @@ func (v *view) threadName(t *thread) string {
 	default:
 		s = "OMP " + t.numbers()
 	}
-	if t.State != nil && (t.Role != picture.RoleIdle || t.State.Name != picture.StateIdle) {
-		s += " " + string(t.State.Name)
-	}
-	if t.WaitName != "" {
-		s += " " + t.WaitName
-	}
-	if t.Crashed && v.pic.Target.Signal != "" {
-		s += " " + v.pic.Target.Signal
-	}
-	if at := t.place(); at != "" {
-		s += " · " + at
+	at, activity := t.place(), v.activity(t)
+	switch {
+	case at != "" && activity != "":
+		return s + " " + at + " · " + activity
+	case at+activity != "":
+		return s + " " + at + activity
 	}
 	return s
+}
+
+// activity returns the thread's state, and the object of its wait or the signal that it got.
+func (v *view) activity(t *thread) string {
+	var words []string
+	if t.State != nil && (t.Role != picture.RoleIdle || t.State.Name != picture.StateIdle) {
+		words = append(words, string(t.State.Name))
+	}
+	if t.WaitName != "" {
+		words = append(words, t.WaitName)
+	}
+	if t.Crashed && v.pic.Target.Signal != "" {
+		words = append(words, v.pic.Target.Signal)
+	}
+	return strings.Join(words, " ")
 }
 
 // numbers returns the thread's number and the size of its team at each level: "0/2 > 1/3".

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"strings"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
@@ -117,4 +118,25 @@ func ExampleOpenTarget() {
 	// thread 1 has 0 frames
 	// thread 2 has 0 frames
 	// warning: the target has no registers (callbacks.RegisterReader)
+}
+
+// Whether a process makes progress: ten looks in ten seconds.
+func ExampleTarget_Watch() {
+	ctx := context.Background()
+	t, err := session.Open(ctx, "4711", session.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer t.Close()
+	for look, err := range t.Watch(ctx, time.Second, 10) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if look.Change != nil {
+			fmt.Printf("%.0f s: %s\n", look.Seconds, look.Change.Verdict)
+		}
+		if look.Result != nil && look.Result.Verdict == picture.WatchStuck {
+			fmt.Println("it hangs:", look.Result.Reason)
+		}
+	}
 }

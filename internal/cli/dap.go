@@ -106,18 +106,22 @@ var consoleVerbs = []string{
 // consoleWidth is the assumed width of a console, in columns.
 const consoleWidth = 100
 
-// runVerb runs a verb on an open target and returns its output.
-func (e editors) runVerb(ctx context.Context, t *engine.Target, words []string) string {
+// runVerb runs a verb on an open target and returns its output, or its error.
+func (e editors) runVerb(ctx context.Context, t *engine.Target, words []string) (string, error) {
 	var out strings.Builder
 	f, done, err := fileTo(&out)
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	one := &app{Command: Command{Version: e.Version, Stdout: f, Stderr: f}, ctx: ctx, beyond: beyond{lent: t}}
 	words = slices.Insert(slices.Clone(words), 1, fmt.Sprintf("--width=%d", consoleWidth))
-	one.run(append(words, lentName))
+	status := one.run(append(words, lentName))
 	done()
-	return out.String()
+	text, failed := strings.CutPrefix(out.String(), "ompd-inspect: ")
+	if failed && (status == ExitUsage || status == ExitError) {
+		return "", fmt.Errorf("omp %s: %s", words[0], strings.TrimSpace(text))
+	}
+	return out.String(), nil
 }
 
 // lentName is the name of the open target on the command line of a verb.

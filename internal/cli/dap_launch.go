@@ -35,6 +35,9 @@ func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program,
 	if after != 0 && after < minHang {
 		return nil, fmt.Errorf("hangAfter %v: it must be at least %v, or 0 for never", after, minHang)
 	}
+	if err := checkDirectory(c.Cwd); err != nil {
+		return nil, err
+	}
 	r := &runner{app: e.runFor(c.Attach), hangAfter: after, ended: map[int]bool{}}
 	l := &launched{runner: r, events: make(chan dap.Event), over: make(chan struct{})}
 	start, ends, err := l.makeFiles(stdout, stderr)
@@ -60,6 +63,21 @@ func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program,
 	}
 	go func() { logPanic(r.Stderr, contain.Run(func() error { l.watch(ctx, ends); return nil })) }()
 	return l, nil
+}
+
+// checkDirectory returns an error for a working directory that does not exist: that of a start would name the program.
+func checkDirectory(cwd string) error {
+	if cwd == "" {
+		return nil
+	}
+	info, err := os.Stat(cwd)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: %w", cwd, unix.ENOTDIR)
+	}
+	if err != nil {
+		return fmt.Errorf("launch: cwd: %w", err)
+	}
+	return nil
 }
 
 // changedEnviron returns the environment of this process with changes applied. A nil value removes a variable.

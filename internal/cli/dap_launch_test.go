@@ -103,6 +103,10 @@ func TestDapLaunchEnds(t *testing.T) {
 	if !strings.Contains(text, "no such file") {
 		t.Errorf("a program that is not there: %q", text)
 	}
+	text = c.Refused("launch", map[string]any{"program": "/bin/true", "cwd": "/nowhere"})
+	if !strings.Contains(text, "cwd: stat /nowhere: no such file") {
+		t.Errorf("a directory that is not there: %q", text)
+	}
 	text = c.Refused("launch", map[string]any{"program": "/bin/true", "hangAfter": 0.001})
 	if !strings.Contains(text, "at least") {
 		t.Errorf("a short hangAfter: %q", text)

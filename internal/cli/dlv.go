@@ -357,9 +357,9 @@ func (s *delveSession) answerVerb(id json.RawMessage, words []string) error {
 	text := fmt.Sprintf("omp %s: it must be one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
 	if slices.Contains(consoleVerbs, words[0]) {
 		err := contain.Run(func() error {
-			return s.withTarget(func(t *engine.Target) error {
-				text = s.runVerb(s.ctx, t, words)
-				return nil
+			return s.withTarget(func(t *engine.Target) (err error) {
+				text, err = s.runVerb(s.ctx, t, words)
+				return err
 			})
 		})
 		if logPanic(s.Stderr, err); err != nil {

@@ -19,9 +19,10 @@ import (
 type Config struct {
 	// Open opens a target.
 	Open func(ctx context.Context, a Attach) (*engine.Target, error)
-	// Verb runs a verb of the command line on an open target, and returns its output and errors. Several goroutines
-	// call it. Verbs lists the names of the verbs; one may be profile.
-	Verb  func(ctx context.Context, t *engine.Target, args []string) string
+	// Verb runs a verb of the command line on an open target, and returns its output. The error is that of a verb
+	// without output, such as a wrong flag. Several goroutines call it. Verbs lists the names of the verbs; one may
+	// be profile.
+	Verb  func(ctx context.Context, t *engine.Target, args []string) (string, error)
 	Verbs []string
 	// Launch starts a program. It passes the program's output to stdout and stderr, which other goroutines
 	// call. It is nil if the adapter starts no programs.

@@ -60,7 +60,7 @@ func TestDefect(t *testing.T) {
 		}
 		return open(ctx, a)
 	}
-	c.Verb = func(ctx context.Context, t *engine.Target, words []string) string {
+	c.Verb = func(ctx context.Context, t *engine.Target, words []string) (string, error) {
 		if words[0] == "regions" {
 			defect()
 		}

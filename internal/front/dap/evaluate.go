@@ -56,8 +56,11 @@ func (a *adapter) runVerb(ctx context.Context, words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := a.config.Verb(ctx, t, words)
-	return strings.TrimRight(out, "\n"), ctx.Err()
+	out, err := a.config.Verb(ctx, t, words)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return strings.TrimRight(out, "\n"), err
 }
 
 // help returns the text that lists the possible expressions.

@@ -25,8 +25,8 @@ func config() dap.Config {
 			o := engine.Options{Exe: a.Exe, Sysroot: a.Sysroot, DebugDirs: a.DebugDirs}
 			return engine.Open(ctx, string(a.Target), o)
 		},
-		Verb: func(_ context.Context, _ *engine.Target, words []string) string {
-			return fmt.Sprintf("verb %s\n", strings.Join(words, " "))
+		Verb: func(_ context.Context, _ *engine.Target, words []string) (string, error) {
+			return fmt.Sprintf("verb %s\n", strings.Join(words, " ")), nil
 		},
 		Verbs: []string{"regions", "report"},
 	}

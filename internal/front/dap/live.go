@@ -21,9 +21,13 @@ var errEnded = fmt.Errorf("the process has ended: %w", engine.ErrExited)
 func (a *adapter) isLive() bool { return a.view.pic.Target.Kind != picture.TargetCore }
 
 // pause stops a process and takes a new snapshot. If the target cannot be stopped, it only takes the snapshot. A
-// profile in progress ends.
+// core stays as it was, with the client's numbers of frames. A profile in progress ends.
 func (a *adapter) pause(ctx context.Context, _ nothing) (*nothing, error) {
 	a.endProfile()
+	if !a.isLive() {
+		a.addDeferred(a.sendStopped)
+		return nil, nil
+	}
 	if a.program != nil && !a.held {
 		if err := a.choose(a.program.PID()); err != nil {
 			return nil, err

@@ -165,14 +165,19 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestCoreStands refuses to continue a core; pause shows it again.
+// TestCoreStands refuses to continue a core; pause shows it again, and its frames stay valid.
 func TestCoreStands(t *testing.T) {
 	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	if text := c.Refused("continue", args{"threadId": 0}); !strings.Contains(text, "a core stands still") {
 		t.Errorf("continue: %q", text)
 	}
+	which := args{"threadId": threads(c)[0].Id}
+	frame := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which).StackFrames[0]
 	daptest.Ask[any](c, "pause", args{"threadId": 0})
 	c.Event("stopped")
+	if list := daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frame.Id}).Scopes; len(list) == 0 {
+		t.Error("a frame of the core has no scopes after pause")
+	}
 }
 
 // TestCustom sends requests that the protocol does not define.

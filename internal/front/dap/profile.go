@@ -33,8 +33,9 @@ func (a *adapter) startProfile(ctx context.Context, words []string) error {
 	a.samples.Go(func() {
 		var body godap.EvaluateResponseBody
 		err := a.contain(func() error {
-			body.Result = strings.TrimRight(a.config.Verb(ctx, t, line), "\n")
-			return t.Close()
+			out, err := a.config.Verb(ctx, t, line)
+			body.Result = strings.TrimRight(out, "\n")
+			return errors.Join(err, t.Close())
 		})
 		a.finish(r, body, err)
 	})

@@ -18,12 +18,12 @@ import (
 func profiler() (dap.Config, <-chan bool) {
 	started, c := make(chan bool, 1), config()
 	c.Verbs = append(c.Verbs, "profile")
-	c.Verb = func(ctx context.Context, t *engine.Target, words []string) string {
+	c.Verb = func(ctx context.Context, t *engine.Target, words []string) (string, error) {
 		p, err := t.Profile(ctx, engine.ProfileOptions{Started: func() { started <- true }})
 		if err != nil {
-			return err.Error()
+			return "", err
 		}
-		return fmt.Sprintf("%s: %s after %v samples", strings.Join(words, " "), p.End, p.Samples > 0)
+		return fmt.Sprintf("%s: %s after %v samples", strings.Join(words, " "), p.End, p.Samples > 0), nil
 	}
 	return c, started
 }

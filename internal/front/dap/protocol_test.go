@@ -66,6 +66,8 @@ func TestRefusals(t *testing.T) {
 	refused("attach", args{}, "which target?")
 	refused("attach", args{"target": "/nowhere/core"}, "no such file")
 	refused("attach", args{"target": []int{1}}, "its arguments")
+	refused("launch", args{"program": "x", "args": "x"}, `its arguments: "args" must be a list, not a JSON string`)
+	refused("attach", args{"target": 1, "runtimeFrames": 1}, `"runtimeFrames" must be true or false, not a JSON`)
 	refused("gotoTargets", nil, "does not know this request")
 	refused("ompd/nothing", nil, "does not know this request")
 	daptest.Ask[any](c, "configurationDone", nil)
@@ -197,10 +199,10 @@ func TestClosed(t *testing.T) {
 func TestCancel(t *testing.T) {
 	entered := make(chan struct{})
 	slow := config()
-	slow.Verb = func(ctx context.Context, _ *engine.Target, _ []string) string {
+	slow.Verb = func(ctx context.Context, _ *engine.Target, _ []string) (string, error) {
 		close(entered)
 		<-ctx.Done()
-		return ""
+		return "", nil
 	}
 	c, _ := serve(t, slow)
 	daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})

@@ -174,8 +174,12 @@ func (p *proxy) console(ctx context.Context, words []string) (body godap.Evaluat
 	if err != nil {
 		return body, err
 	}
-	body.Result = strings.TrimRight(p.config.Verb(ctx, t, words), "\n")
-	return body, ctx.Err()
+	out, err := p.config.Verb(ctx, t, words)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	body.Result = strings.TrimRight(out, "\n")
+	return body, err
 }
 
 // errNotHeld is the error of a request that needs a stopped program.

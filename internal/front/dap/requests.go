@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	godap "github.com/google/go-dap"
@@ -178,7 +179,29 @@ const maxDecoded = 64 << 20
 
 // decode decodes a part of a client's message.
 func decode(text []byte, into any) error {
-	return jsonx.Unmarshal(text, into, budget.NewLedger(maxDecoded), "the arguments")
+	err := jsonx.Unmarshal(text, into, budget.NewLedger(maxDecoded), "the arguments")
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%q must be %s, not a JSON %s", wrong.Field, typeName(wrong.Type), wrong.Value)
+	}
+	return err
+}
+
+// typeName returns the JSON name of a type.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	}
+	return "a number"
 }
 
 // viewHandler returns a handler for a method that needs only the view of the last snapshot.

@@ -148,6 +148,7 @@ func (p *proxy) handleStopped(text []byte, body span) []byte {
 	}
 	if e.AllThreadsStopped || p.core != "" {
 		p.handleHalt()
+		p.stop.passing = p.stop.passing || isPassing(e.Reason)
 	}
 	return text
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +30,8 @@ type stop struct {
 	frames map[int]*thread // of the debugger's frames
 	kept   [][]byte        // events of the stop that the client may not get; nil if it got them
 	wanted bool            // the client has requested a stop meanwhile
+
+	passing bool // the program was stopped amid its work, by a breakpoint or a step
 
 	registers func() map[int]map[string]uint64
 }
@@ -147,8 +149,28 @@ func (p *proxy) look(s *stop) {
 	p.spawn(func() { p.breaks.apply(s) })
 }
 
+// isPassing reports whether a program that stopped for this reason would have gone on.
+func isPassing(reason string) bool {
+	return reason == "step" || reason == "goto" || strings.HasSuffix(reason, "breakpoint")
+}
+
+// withoutPassing returns the verdicts without those that are only possible: that threads have not arrived at a barrier
+// has no meaning while a debugger holds a program at a breakpoint.
+func withoutPassing(list []picture.Verdict) []picture.Verdict {
+	out := list[:0:0] // an empty list stays one
+	for _, v := range list {
+		if v.Kind != picture.VerdictBarrierMissing || v.Certainty != picture.Possible {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // show makes the view of a picture.
 func (p *proxy) show(s *stop, pic *picture.Picture) {
+	if s.passing {
+		pic.Verdicts = withoutPassing(pic.Verdicts)
+	}
 	p.told.looks++
 	s.view = newView(pic, p.config.Attach, p.hello, &p.ids)
 	s.view.recorded = func(lwp, n int) ([]picture.Event, error) { return lastEvents(p, lwp, n) }

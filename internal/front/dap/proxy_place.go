@@ -82,7 +82,7 @@ func (b *breaks) placedConstructs(ids []int) (out []construct) {
 func (b *breaks) consider(text []byte, e godap.StoppedEventBody, at []construct) {
 	p := b.p
 	s := newStop(p)
-	s.kept = [][]byte{text}
+	s.kept, s.passing = [][]byte{text}, true
 	p.stop = s
 	p.spawn(func() {
 		s.registers() // sets the debugger's numbers of threads

@@ -84,20 +84,6 @@ func (c Command) checkAddressSpace() error {
 	return nil
 }
 
-// leastFiles is the number of files that a look may have open at once, with its standard files.
-const leastFiles = 16
-
-// checkOpenFiles returns an error if this process may open too few files: then files of the program would seem to be
-// missing.
-func (c Command) checkOpenFiles() error {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); c.Alone && err == nil && l.Cur < leastFiles {
-		return fmt.Errorf("the number of open files is limited to %d (ulimit -n): this program needs %d", l.Cur,
-			leastFiles)
-	}
-	return nil
-}
-
 // boundBy returns the limit, reduced to fit into an address space.
 func (v sizeValue) boundBy(space int64) int64 {
 	if n := v.limit(); n >= 0 && n <= space || space == math.MaxInt64 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,14 +15,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sockets"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
 // floodEnv makes this program a client that floods the address in the variable (see TestMain).
@@ -44,8 +51,13 @@ func dialAddress(address string) (net.Conn, error) {
 	return net.Dial("tcp", address)
 }
 
-// flood connects, sends and closes, in bursts, and prints the number of connections.
-func flood(address, text string) int {
+// flood connects, sends a quoted text and closes, in bursts, and prints the number of connections.
+func flood(address, quoted string) int {
+	text, err := strconv.Unquote(quoted)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	made := 0
 	for range bursts {
 		var open []net.Conn
@@ -83,7 +95,7 @@ func floodAsNobody(t *testing.T, address, text string) (made int) {
 func tryAsNobody(t *testing.T, address, text string) (made int, said string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), floodEnv+"="+address+" "+text)
+	cmd.Env = append(os.Environ(), floodEnv+"="+address+" "+strconv.Quote(text))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	var errs strings.Builder
 	cmd.Dir, cmd.Stderr = "/", &errs
@@ -376,4 +388,157 @@ func TestBrowserCommand(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(u.Path)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)
 	}
+}
+
+// halfRequest returns the start of a connection to `serve`, and of a request with a token that never ends.
+func halfRequest(t *testing.T, token string) string {
+	t.Helper()
+	var all, block bytes.Buffer
+	all.WriteString(http2.ClientPreface)
+	f := http2.NewFramer(&all, nil)
+	enc := hpack.NewEncoder(&block)
+	for _, h := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":authority", "x"}, {"content-type", "application/grpc"},
+		{":path", ompdv1.InspectionService_ListTargets_FullMethodName}, {"te", "trailers"},
+		{"authorization", "Bearer " + token},
+	} {
+		if err := enc.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	half := http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}
+	message := []byte{0, 0, 0, 0, 9, 1} // its length is 9, but one byte follows
+	if err := errors.Join(f.WriteSettings(), f.WriteHeaders(half), f.WriteData(1, false, message)); err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// askServer opens a golden core through a server, and returns the number of its threads.
+func askServer(ctx context.Context, address, token, core string) (threads int, err error) {
+	c, err := client.Dial(address, client.Options{Token: token})
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	target, err := c.OpenCore(ctx, core)
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range target.Threads(ctx, ompdv1.ThreadView_THREAD_VIEW_UNSPECIFIED, nil) {
+		if err != nil {
+			return threads, err
+		}
+		threads++
+	}
+	return threads, target.Close(ctx)
+}
+
+// TestOtherUserServe makes another user flood `serve` on a unix socket and over TCP, with half requests and wrong
+// tokens. Its own calls get no answer, over TCP with the reason, while clients of this user are served.
+func TestOtherUserServe(t *testing.T) {
+	needsRoot(t)
+	core, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", "llvm-deadlock", "core.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "0123456789abcdef0123456789abcdef"
+	for _, network := range []string{"unix", "tcp"} {
+		t.Run(network, func(t *testing.T) {
+			dir := t.TempDir()
+			openWay(t, dir)
+			path, secret := filepath.Join(dir, "s"), filepath.Join(dir, "token")
+			if err := os.WriteFile(secret, []byte(token), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"serve", "--listen", "unix://" + path, "--token-file", secret}
+			if network == "tcp" {
+				args = []string{"serve", "--listen", "tcp://127.0.0.1:0", "--token-file", secret, "--allow-dir", "/"}
+			}
+			address, _, _ := startListening(t, 0, args...)
+			raw := strings.TrimPrefix(address, "tcp://")
+			if network == "unix" {
+				raw = address
+				if made, said := tryAsNobody(t, raw, halfRequest(t, token)); made != 0 ||
+					strings.Count(said, "permission denied") != bursts*burst {
+					t.Errorf("another user has made %d connections: %s", made, said)
+				}
+				if err := os.Chmod(path, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx := t.Context()
+			want, err := askServer(ctx, address, token, core)
+			if err != nil || want == 0 {
+				t.Fatalf("%d threads: %v", want, err)
+			}
+			for _, wrong := range []string{"", token[1:], token + "x"} {
+				besideClients(t, func() error {
+					threads, err := askServer(ctx, address, token, core)
+					if err == nil && threads != want {
+						err = fmt.Errorf("%d threads of %d", threads, want)
+					}
+					return err
+				}, func() { floodAsNobody(t, raw, halfRequest(t, wrong)) })
+				if said := askAsNobody(t, address, wrong, core); !strings.HasPrefix(said, "0 threads: ") ||
+					network == "tcp" && !strings.Contains(said, "this server requires a token") {
+					t.Errorf("another user with the token %q: %s", wrong, said)
+				}
+			}
+			if network == "unix" { // the token does not help another user
+				if said := askAsNobody(t, address, token, core); !strings.HasPrefix(said, "0 threads: ") {
+					t.Errorf("another user with the token: %s", said)
+				}
+			}
+		})
+	}
+}
+
+// besideClients runs f while clients of this user ask, one after the other, the last of them after the end of f.
+func besideClients(t *testing.T, ask func() error, f func()) {
+	t.Helper()
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for last := false; !last; {
+			select {
+			case <-ending:
+				last = true
+			default:
+			}
+			if err := ask(); err != nil {
+				t.Errorf("a client of this user: %v", err)
+			}
+		}
+	}()
+	defer func() {
+		close(ending)
+		<-ended
+	}()
+	f()
+}
+
+// askEnv makes this program a client of the server in the variable (see TestMain).
+const askEnv = "OMPD_TEST_ASK"
+
+// askOnce asks the server whose address, token and core text names, and prints the answer.
+func askOnce(text string) int {
+	words := strings.Split(text, " ")
+	threads, err := askServer(context.Background(), words[0], words[1], words[2])
+	fmt.Printf("%d threads: %v\n", threads, err)
+	return 0
+}
+
+// askAsNobody asks a server as another user, and returns the printed answer.
+func askAsNobody(t *testing.T, address, token, core string) string {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), askEnv+"="+address+" "+token+" "+core)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
 }

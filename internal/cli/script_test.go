@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if address, text, ok := strings.Cut(os.Getenv(floodEnv), " "); ok {
 		os.Exit(flood(address, text))
 	}
+	if text := os.Getenv(askEnv); text != "" {
+		os.Exit(askOnce(text))
+	}
 	testscript.Main(tidy{m}, map[string]func(){"ompd-inspect": runMain})
 }
 

@@ -1,6 +1,7 @@
 package lockflow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
@@ -286,7 +287,7 @@ func (x *escapes) followPad(pad uint64) (releases, continues bool) {
 		continues = continues || returns
 		for i := range all {
 			s := &all[i]
-			isPart := strings.Contains(s.Name, ".cold") || !x.p.BeginsFunction(s.entry)
+			isPart := !x.p.BeginsFunction(s.entry) || x.p.jumpsInto(s.entry, f)
 			if reached[i] && s.Return == 0 && s.kind == calleeFollowed && isPart {
 				parts[i], work = true, append(work, s.entry)
 			}
@@ -298,4 +299,13 @@ func (x *escapes) followPad(pad uint64) (releases, continues bool) {
 		}
 	}
 	return releases, continues
+}
+
+// jumpsInto reports whether the function at entry jumps to a place in f after its start: then it is a part of f that
+// the compiler put elsewhere.
+func (p *Program) jumpsInto(entry uint64, f *function) bool {
+	g := p.functionAt(entry)
+	return g != nil && g != f && slices.ContainsFunc(p.sitesOf(g), func(s site) bool {
+		return s.Return == 0 && s.kind == calleeFollowed && s.entry != f.entry && p.functionAt(s.entry) == f
+	})
 }

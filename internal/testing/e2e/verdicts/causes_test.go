@@ -2,6 +2,7 @@ package verdicts
 
 import (
 	"bytes"
+	"debug/elf"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,49 @@ func TestUncaughtExceptionsExplainNoLeak(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestThrowInColdPart looks at a lock that a function left by an exception which it throws itself: compilers move that
+// code into a part of its own.
+func TestThrowInColdPart(t *testing.T) {
+	const program = "verdict_lock_cold"
+	for i, run := range handoverRuns(t, program) {
+		t.Run(handoverName(i, run), func(t *testing.T) {
+			if name := "_ZN5Store6settleEi.cold"; i == 3 && !hasSymbol(t, run.Exe, name) {
+				t.Errorf("the executable has no %s", name)
+			}
+			kinds, words := hangOf(t, run)
+			if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictLockOrphaned}) {
+				t.Errorf("hangs %v, want %s", kinds, picture.VerdictLockOrphaned)
+			}
+			checkWords(t, words, []string{"by an exception (__cxa_throw) out of the call at Store::settle " + program +
+				".cc:43"}, nil)
+		})
+	}
+	for i, run := range handoverRuns(t, program, "1") {
+		t.Run("healthy/"+handoverName(i, run), func(t *testing.T) {
+			kinds, words := hangOf(t, run)
+			if len(kinds) > 0 {
+				t.Errorf("hangs %v of a healthy program", kinds)
+			}
+			checkWords(t, words, nil, []string{"exception", "without releasing"})
+		})
+	}
+}
+
+// hasSymbol reports whether an executable has a symbol.
+func hasSymbol(t *testing.T, exe, name string) bool {
+	t.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name })
 }
 
 // TestMemoryThatIsNoLock looks at programs whose threads wait for memory that no lock is in: past the end of the array

@@ -8,13 +8,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// findBlockedOutside finds threads that wait for an event outside of their process, in a system call or in MPI, or that
-// sleep, while other threads wait for them. Whether the event comes is unknown.
+// findBlockedOutside finds threads that wait for an event outside of their process, in a system call, in MPI or for a
+// device, or that sleep, while other threads wait for them. Whether the event comes is unknown.
 func findBlockedOutside(d *dependencies) []picture.Verdict {
 	var out []picture.Verdict
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		if w.Kind != picture.WaitCall && w.Kind != picture.WaitMPI || len(out) == maxNamed {
+		outside := w.Kind == picture.WaitCall || w.Kind == picture.WaitMPI || w.Kind.OfTarget()
+		if !outside || len(out) == maxNamed {
 			continue
 		}
 		if behind := d.waitersBehind(lwp); len(behind) > 0 {

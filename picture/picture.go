@@ -180,16 +180,39 @@ type Thread struct {
 	WaitKind    WaitKind    `json:"wait_kind,omitempty" pb:"15"` // the kind of the object at wait_id
 	WaitName    string      `json:"wait_name,omitempty" pb:"16"` // name of the lock or critical section, if known
 	// LWP of the thread that must proceed first, if the awaited object names it.
-	WaitOn    int      `json:"wait_on,omitempty" pb:"24"`
-	Sleep     *Sleep   `json:"sleep,omitempty" pb:"26"` // the length of the sleep, if WaitKind is sleep
-	MPI       *MPICall `json:"mpi,omitempty" pb:"25"`   // the MPI routine that it waits in
-	Loop      *Loop    `json:"loop,omitempty" pb:"23"`  // the worksharing loop that it executes, if known
-	Hidden    bool     `json:"hidden_helper,omitempty" pb:"17"`
-	Goroutine int64    `json:"goroutine,omitempty" pb:"22" schema:"min=1"` // number of the goroutine that the thread runs
-	Crashed   bool     `json:"crashed,omitempty" pb:"18"`
-	Stack     []Frame  `json:"stack,omitempty" pb:"19"`      // native, innermost first
-	UserStack []Frame  `json:"user_stack,omitempty" pb:"20"` // user model, innermost first
-	Errors    []string `json:"errors,omitempty" pb:"21"`     // the parts that could not be read, with the reasons
+	WaitOn int      `json:"wait_on,omitempty" pb:"24"`
+	Sleep  *Sleep   `json:"sleep,omitempty" pb:"26"` // the length of the sleep, if WaitKind is sleep
+	MPI    *MPICall `json:"mpi,omitempty" pb:"25"`   // the MPI routine that it waits in
+	Loop   *Loop    `json:"loop,omitempty" pb:"23"`  // the worksharing loop that it executes, if known
+	// Target is the target construct that the thread executes, or waits for.
+	Target    *TargetConstruct `json:"target,omitempty" pb:"27"`
+	Hidden    bool             `json:"hidden_helper,omitempty" pb:"17"`
+	Goroutine int64            `json:"goroutine,omitempty" pb:"22" schema:"min=1"` // number of the goroutine that the thread runs
+	Crashed   bool             `json:"crashed,omitempty" pb:"18"`
+	Stack     []Frame          `json:"stack,omitempty" pb:"19"`      // native, innermost first
+	UserStack []Frame          `json:"user_stack,omitempty" pb:"20"` // user model, innermost first
+	Errors    []string         `json:"errors,omitempty" pb:"21"`     // the parts that could not be read, with the reasons
+}
+
+// TargetConstruct is a target construct that a thread has encountered and not left. It is read from the thread's stack,
+// the code of its frames and the names of functions; values that these do not show are missing.
+type TargetConstruct struct {
+	// Construct is target for a region; target data for the begin or the end of a data region, also without a
+	// block; or target update.
+	Construct string `json:"construct" pb:"1" schema:"enum=target|target data|target update"`
+	Function  string `json:"function,omitempty" pb:"2"` // the function of the program that contains the construct
+	File      string `json:"file,omitempty" pb:"3"`
+	Line      int    `json:"line,omitempty" pb:"4" schema:"min=1"`
+	Kernel    string `json:"kernel,omitempty" pb:"5"` // name of the region's function on devices
+	// Device is the number of the device, as the program passed it to the runtime.
+	Device *int `json:"device,omitempty" pb:"6" schema:"min=0"`
+	// DefaultDevice is set if the program passed no number: default-device-var has it.
+	DefaultDevice bool `json:"default_device,omitempty" pb:"7"`
+	// Executes is set if this thread executes the region itself: the device is the host, or no device executes it.
+	Executes bool   `json:"executes,omitempty" pb:"8"`
+	OnHost   bool   `json:"on_host,omitempty" pb:"9"` // no device executes the region: the host does
+	Call     string `json:"call,omitempty" pb:"10"`   // the runtime's function that the program called
+	Evidence string `json:"evidence" pb:"11"`
 }
 
 // Sleep is the length of a thread's sleep.
@@ -274,7 +297,7 @@ type Frame struct {
 // Outlined describes a function that the compiler made from the body of a construct.
 type Outlined struct {
 	// Construct is the construct, such as "parallel" or "task"; empty for a plain function.
-	Construct string `json:"construct,omitempty" pb:"11" schema:"enum=parallel|task|outlined"`
+	Construct string `json:"construct,omitempty" pb:"11" schema:"enum=parallel|task|outlined|target"`
 	// In is the function of the program that contains the construct.
 	In string `json:"in,omitempty" pb:"12"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Spot returns the place of code in a function without a name: module and offset, as addr2line accepts them,
@@ -65,6 +66,8 @@ func constructName(kind string) string {
 	switch kind {
 	case "parallel":
 		return "parallel region"
+	case "target":
+		return "target region"
 	case "outlined": // the construct is unknown
 		return "construct"
 	}
@@ -82,4 +85,27 @@ func (c *Code) Called() string {
 		return c.Address.String()
 	}
 	return ""
+}
+
+// Place returns the place and the device of a target construct: "saxpy solve.c:31 on device 0". A data construct
+// is known by its device, or by the call where that is unknown.
+func (t *TargetConstruct) Place() string {
+	var parts []string
+	if t.Construct == "target" || t.Device == nil && !t.DefaultDevice {
+		at := Frame{File: t.File, Line: t.Line}
+		place := at.Place()
+		if place == "" && t.Line != 0 {
+			place = fmt.Sprintf("line %d", t.Line)
+		}
+		parts = append(parts, strings.TrimSpace(t.Function+" "+place))
+	}
+	switch {
+	case t.OnHost:
+		parts = append(parts, "on the host")
+	case t.Device != nil:
+		parts = append(parts, fmt.Sprintf("on device %d", *t.Device))
+	case t.DefaultDevice:
+		parts = append(parts, "on the default device")
+	}
+	return strings.Join(parts, " ")
 }

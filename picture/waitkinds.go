@@ -33,6 +33,9 @@ const (
 	WaitOnce      WaitKind = "once"            // the end of a function that is executed once per flag
 	WaitSleep     WaitKind = "sleep"           // time to pass, or a signal
 	WaitReduction WaitKind = "reduction"       // the critical section in which threads combine a reduction
+	WaitDevice    WaitKind = "target"          // the end of a target region that a device executes
+	WaitMapping   WaitKind = "target_map"      // the mapping of data to a device or back
+	WaitUpdate    WaitKind = "target_update"   // the update of mapped data
 )
 
 // WaitNeed is the event that ends a wait.
@@ -186,7 +189,22 @@ var waitKinds = []WaitTraits{
 		Kind: WaitReduction, State: StateCritical, Phrase: "the critical section of a reduction", Need: NeedHolder,
 		Lock: true, Exclusive: true,
 	},
+	{
+		Kind: WaitDevice, State: StateTarget, Phrase: "target region %s", Unnamed: "a target region", NameOnly: true,
+		Need: NeedOther,
+	},
+	{
+		Kind: WaitMapping, State: StateTargetMap, Phrase: "the mapping of data %s", Unnamed: "the mapping of data",
+		NameOnly: true, Need: NeedOther,
+	},
+	{
+		Kind: WaitUpdate, State: StateTargetUpdate, Phrase: "the update of mapped data %s",
+		Unnamed: "the update of mapped data", NameOnly: true, Need: NeedOther,
+	},
 }
+
+// OfTarget reports whether a thread in the wait is in a target construct, which its runtime does not record.
+func (k WaitKind) OfTarget() bool { return k == WaitDevice || k == WaitMapping || k == WaitUpdate }
 
 // Traits returns the row of a kind of wait. A word that is not known has the traits of a lock but for its phrase: no
 // verdict concludes that such a wait ends.

@@ -72,7 +72,9 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 		l.waits.AddInterpreterWait(&t, n)
 	}
 	if n.LWP != 0 && n.Missing == nil {
+		t.Target = l.waits.TargetConstruct(n)
 		t.UserStack = l.model.StackOf(n, state)
+		setConstructLine(&t)
 		t.Goroutine = n.Stack().Goroutine()
 		t.MPI = l.mpi.call(n)
 	}
@@ -88,6 +90,17 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 		}
 	}
 	return t
+}
+
+// setConstructLine sets the line of the frame that waits in a target region: the call may have that of the function.
+func setConstructLine(t *picture.Thread) {
+	i := slices.IndexFunc(t.UserStack, func(f picture.Frame) bool { return f.Kind == picture.FrameUser })
+	if i < 0 || t.Target == nil || t.Target.Executes || t.Target.Kernel == "" {
+		return
+	}
+	if f := &t.UserStack[i]; f.Line != 0 && f.File == t.Target.File && f.Function == t.Target.Function {
+		f.Line, f.Near = t.Target.Line, false
+	}
 }
 
 // fillOpenMP adds the runtime's data about the thread and returns its state.
@@ -117,6 +130,9 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.St
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // the program's variable, if it is known
 	t.WaitID, t.WaitKind = picture.Address(wait), ts.WaitKind
 	l.waits.AddWait(t, n)
+	if t.WaitKind.OfTarget() {
+		return handles.StateWaitTarget
+	}
 	return ts.State
 }
 

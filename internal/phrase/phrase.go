@@ -135,6 +135,19 @@ func NumberedThread(t picture.Thread) string {
 	return fmt.Sprintf("thread %d (%s)", *t.ThreadNum, ThreadName(t))
 }
 
+// TargetConstruct returns a target construct in the words of a table: "target saxpy solve.c:31 on device 0, executed by
+// the thread itself".
+func TargetConstruct(t *picture.TargetConstruct) string {
+	s := t.Construct + " " + t.Place()
+	switch {
+	case t.OnHost:
+		s += ", executed by the thread itself: no device executes it"
+	case t.Executes:
+		s += ", executed by the thread itself"
+	}
+	return s
+}
+
 // Loop returns "dynamic, chunk 5: 10 to 208 step 2, 100 iterations, 90 left".
 func Loop(l picture.Loop) string {
 	s := l.Schedule

@@ -13,6 +13,8 @@ func WaitsOn(t picture.Thread) string {
 	switch {
 	case t.WaitKind == picture.WaitCall:
 		return "system call " + t.WaitName
+	case t.WaitKind.OfTarget():
+		return Awaited(picture.WaitTarget{Kind: t.WaitKind, Name: t.WaitName})
 	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin, t.WaitKind == picture.WaitSleep:
 		return t.WaitName
 	case t.WaitID == nil:

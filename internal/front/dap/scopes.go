@@ -45,7 +45,7 @@ func (v *view) threadScopes(t *thread) []node {
 	if t.Role != picture.RoleNone {
 		name = "OpenMP thread"
 	}
-	add(name, fields(t.Thread, omp, "stack", "user_stack", "loop"))
+	add(name, fields(t.Thread, omp, "stack", "user_stack", "loop", "target"))
 	if i := v.regionIndex(t.Region); i >= 0 {
 		add("Region", v.region(i))
 	}
@@ -56,6 +56,9 @@ func (v *view) threadScopes(t *thread) []node {
 	add("Locks", v.locks(t))
 	if t.Loop != nil {
 		add("Loop", fields(t.Loop, ""))
+	}
+	if t.Target != nil {
+		add("Target construct", fields(t.Target, ""))
 	}
 	if f := v.pic.Facts; f != nil && v.recorded != nil &&
 		slices.ContainsFunc(f.Recorded, func(r picture.Recorded) bool { return r.Thread == t.LWP }) {

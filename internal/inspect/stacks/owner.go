@@ -26,7 +26,7 @@ func (c *Code) KindOf(f unwind.Frame) Kind {
 	if f.Module == nil || libc.IsSystem(f.Module.Path) || libc.IsSanitizer(f.Module.Path) {
 		return KindSystem
 	}
-	if c.isGlue(f) || isOffload(f.Module) {
+	if c.isGlue(f) || rtl.IsOffloadModule(f.Module.Path) {
 		return KindGlue
 	}
 	if c.isInterposed(pc, f.Module) {
@@ -138,13 +138,6 @@ var cGlue = sync.OnceValue(func() *regexp.Regexp {
 
 // exportFile has the C functions by which C calls Go.
 const exportFile = "_cgo_export.c"
-
-// isOffload reports whether a module is LLVM's offloading library, a plugin of it, or the library by which the plugin
-// for the host calls target regions.
-func isOffload(m *callbacks.Module) bool {
-	base := filepath.Base(m.Path)
-	return strings.HasPrefix(base, "libomptarget.") || strings.HasPrefix(base, "libffi.")
-}
 
 // isGlue reports whether the code of f belongs to Go's runtime, or connects Go and C.
 func (c *Code) isGlue(f unwind.Frame) bool {

@@ -61,7 +61,7 @@ const (
 	KindUser    Kind = iota // the program
 	KindRuntime             // an OpenMP runtime, or code that it called
 	KindSystem              // the C library and the start of threads
-	KindGlue                // Go's runtime, and the code between Go and C
+	KindGlue                // Go's runtime, the code between Go and C, and libraries for devices
 )
 
 // InProcess reports whether the code is the program's or a runtime's.
@@ -185,6 +185,25 @@ func (st *Stack) classify(kindOf func(unwind.Frame) Kind, programCall bool) {
 	for i := len(st.Kinds) - 2; i >= st.TailCalled; i-- {
 		if st.Kinds[i] == KindSystem && st.Kinds[i+1] == KindRuntime {
 			st.Kinds[i] = KindRuntime
+		}
+	}
+	st.classifyDevices()
+}
+
+// classifyDevices counts code that LLVM's offloading library called as that library's, if it is a driver's or the C
+// library's.
+func (st *Stack) classifyDevices() {
+	offload := false
+	for i, f := range slices.Backward(st.Frames) {
+		switch {
+		case f.Module == nil:
+			offload = false
+		case st.Kinds[i] == KindGlue && rtl.IsOffloadModule(f.Module.Path):
+			offload = true
+		case offload && (st.Kinds[i] == KindSystem || rtl.IsDeviceDriver(f.Module.Path)):
+			st.Kinds[i] = KindGlue
+		default:
+			offload = false
 		}
 	}
 }

@@ -56,7 +56,9 @@ func (u *UserModel) StackOf(n *Thread, state handles.State) []picture.Frame {
 	}
 	st := n.Stack()
 	var out []picture.Frame
-	if name := pseudoFrames[state]; name != "" && st.RuntimeFrames() > 0 {
+	waits := st.RuntimeFrames() > 0 || state == handles.StateWaitTarget && len(st.Kinds) > 0 &&
+		st.Kinds[0] == stacks.KindGlue
+	if name := pseudoFrames[state]; name != "" && waits {
 		out = append(out, picture.Frame{Kind: picture.FramePseudo, Function: name})
 	}
 	for i := range st.TailCalled {
@@ -110,6 +112,7 @@ func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 			u.nameCalled(out, st, i)
 			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 			u.nameRecorded(out, st, i)
+			u.nameTarget(out, st, i)
 		}
 	}
 	return out
@@ -130,6 +133,34 @@ func (u *UserModel) nameRecorded(frames []picture.Frame, st *stacks.Stack, i int
 	}
 	for _, s := range u.code.NativeNames(st.Frames[i+1].LookupPC(), stacks.KindRuntime) {
 		f.Construct = cmp.Or(recorderCalls[s.Function], f.Construct)
+	}
+}
+
+// nameTarget sets the construct of the last of the frames, the outlined function of frame i of a stack, if the next
+// frame of the program passed that function to GNU's runtime for a target region.
+func (u *UserModel) nameTarget(frames []picture.Frame, st *stacks.Stack, i int) {
+	f := &frames[len(frames)-1]
+	if f.Construct != symbolize.ConstructOutlined || f.Entry == nil {
+		return
+	}
+	caller := i + 1
+	for caller < len(st.Frames) && st.Kinds[caller] == stacks.KindRuntime {
+		caller++
+	}
+	if caller == i+1 || caller == len(st.Frames) {
+		return
+	}
+	ret, regs := st.Frames[caller].PC, st.Frames[caller].Registers
+	c, ok := rtl.TargetCallOf(u.code.CallTarget(ret))
+	if !ok || c.Region < 0 {
+		return
+	}
+	region, ok := u.code.Argument(ret, c.Region, regs)
+	if !ok {
+		region, ok = u.flows.Argument(st, caller, c.Region)
+	}
+	if ok && region == uint64(*f.Entry) {
+		f.Construct = symbolize.ConstructTarget
 	}
 }
 
@@ -222,6 +253,7 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
 		out = append(out, fs...)
 		u.nameRecorded(out, st, i)
+		u.nameTarget(out, st, i)
 	}
 	return append(out, st.Python...)
 }

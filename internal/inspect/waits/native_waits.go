@@ -30,7 +30,9 @@ type nativeWaits struct {
 	spins  *spins
 	known  map[*teams.Thread]nativeState
 	once   map[uint64][]onceCall // by flag
-	clock  Clock                 // of the target; nil for a target that does not run
+	// targets are the target constructs of threads, nil for a thread in none.
+	targets map[*teams.Thread]*picture.TargetConstruct
+	clock   Clock // of the target; nil for a target that does not run
 }
 
 // nativeWait returns the wait of n in the C library or in MPI. It searches once for each thread.
@@ -63,6 +65,14 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 		return w, true
 	}
 	futex, ok := arch.IsFutexWait(regs)
+	if w, found := nw.targetWait(n); found {
+		if ok { // the library waits for another thread of the process
+			if m, held := nw.mutexWait(n, futex.Offset, 0); held && m.WaitOn != 0 {
+				return m, true
+			}
+		}
+		return w, true
+	}
 	if !ok {
 		if w, ok := nw.spinLockWait(n, regs); ok {
 			return w, true
@@ -380,7 +390,7 @@ func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 	}
 	w, ok := wf.native.nativeWait(n)
 	evidence := w.libraryEvidence()
-	if !ok || !w.Kind.Traits().Own || overhead && !slices.Contains(overheadWaits, w.Kind) {
+	if !ok || !w.Kind.Traits().Own && !w.Kind.OfTarget() || overhead && !slices.Contains(overheadWaits, w.Kind) {
 		if !overhead { // it sleeps in the program's code
 			return
 		}
@@ -390,7 +400,10 @@ func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 		evidence = t.State.Evidence
 	}
 	s := *t.State
-	s.Standard, s.Name, s.Evidence = s.Name, w.Kind.Traits().State, evidence
+	if w.Kind.Traits().Own {
+		s.Standard = s.Name
+	}
+	s.Name, s.Source, s.Evidence = w.Kind.Traits().State, picture.StateInferred, evidence
 	t.State = &s
 	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
 	t.Sleep = w.Sleep

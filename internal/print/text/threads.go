@@ -152,6 +152,7 @@ func (p *threadTable) print() {
 	p.printTable(t)
 	p.printErrors()
 	p.printLoops()
+	p.printTargets()
 }
 
 // fit makes a table fit the width without a loss of WHERE: it removes the addresses of awaited objects, the roles, the
@@ -428,6 +429,37 @@ func (p *threadTable) printLoops() {
 		if list := positions(ts); list != "" {
 			p.printWrapped("    "+p.dim("at")+" ", list)
 		}
+	}
+}
+
+// maxTargets bounds the lines on target constructs.
+const maxTargets = 16
+
+// printTargets prints the target constructs that threads execute or wait for.
+func (p *threadTable) printTargets() {
+	var order []string
+	members := map[string][]picture.Thread{}
+	for _, t := range p.pic.Threads {
+		if t.Target == nil {
+			continue
+		}
+		key := phrase.TargetConstruct(t.Target)
+		if len(members[key]) == 0 {
+			order = append(order, key)
+		}
+		members[key] = append(members[key], t)
+	}
+	if len(order) == 0 {
+		return
+	}
+	p.printLine("")
+	p.printLine(p.bold("TARGET CONSTRUCTS"))
+	for i, key := range order {
+		if i == maxTargets && !p.all {
+			p.printf("  … %d more; --all shows them", len(order)-i)
+			break
+		}
+		p.printWrapped("  ", key+": "+p.threadNames(members[key]))
 	}
 }
 

@@ -1,6 +1,9 @@
 package symbolize
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // taskEntry is the prefix of the names of functions that call clang's tasks.
 const taskEntry = ".omp_task_entry."
@@ -9,6 +12,7 @@ const taskEntry = ".omp_task_entry."
 const (
 	ConstructParallel = "parallel"
 	ConstructTask     = "task"
+	ConstructTarget   = "target"
 	ConstructOutlined = "outlined" // the name does not show the construct
 )
 
@@ -38,9 +42,9 @@ func Construct(linkage string) (kind, parent string) {
 			first = min(first, i)
 		}
 	}
-	name, target := offloadParent(linkage[:first])
+	name, _, target := TargetRegion(linkage[:first])
 	if target && kind == "" {
-		kind = ConstructOutlined
+		kind = ConstructTarget
 	}
 	if kind == "" {
 		return "", ""
@@ -53,22 +57,28 @@ func Construct(linkage string) (kind, parent string) {
 // have, too (.omp_outlined.).
 func IsTaskEntry(linkage string) bool { return strings.HasPrefix(linkage, taskEntry) }
 
-// offloadParent returns the function in the name of a target region,
-// __omp_offloading_<device>_<file>_<function>_l<line>; it returns any other name unchanged.
-func offloadParent(name string) (parent string, ok bool) {
+// TargetRegion decodes the name that clang gives to the function of a target region, on the host and on devices:
+// __omp_offloading_<device>_<file>_<function>_l<line>, with a suffix for some functions. It returns the symbol of the
+// program's function around the construct and the construct's line, or any other name unchanged.
+func TargetRegion(name string) (function string, line int, ok bool) {
 	rest, ok := strings.CutPrefix(name, "__omp_offloading_")
 	if !ok {
-		return name, false
+		return name, 0, false
 	}
 	fields := strings.SplitN(rest, "_", 3)
 	if len(fields) < 3 {
-		return name, false
+		return name, 0, false
 	}
 	end := strings.LastIndex(fields[2], "_l")
 	if end <= 0 {
-		return name, false
+		return name, 0, false
 	}
-	return fields[2][:end], true
+	digits := fields[2][end+len("_l"):]
+	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits = digits[:i]
+	}
+	line, err := strconv.Atoi(digits)
+	return fields[2][:end], line, err == nil
 }
 
 // isDebugTwin reports whether clang made the function with -g for the body of a parallel region:

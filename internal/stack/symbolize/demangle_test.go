@@ -28,7 +28,7 @@ func TestConstruct(t *testing.T) {
 		{"main._omp_cpyfn.3", "outlined", "main"},
 		{"_QMheatPsolve..omp_par", "outlined", "heat::solve"},
 		{"_QQmain..omp_par.1", "outlined", "main program"},
-		{"__omp_offloading_fd02_1a2b_main_l12", "outlined", "main"},
+		{"__omp_offloading_fd02_1a2b_main_l12", "target", "main"},
 		{"__omp_offloading_fd02_1a2b__Z3fooi_l7.omp_outlined", "parallel", "foo(int)"},
 		{"main", "", ""},
 		{"omp_outlined", "", ""},

@@ -237,6 +237,20 @@ func (s *Symbolizer) Data(addr uint64) (sym Symbol, ok bool) {
 	return sym, ok
 }
 
+// SectionAt returns the address in the target, and the size in bytes, of a section of the module that covers addr.
+func (s *Symbolizer) SectionAt(addr uint64, name string) (low, size uint64, ok bool) {
+	_ = s.withModule(addr, func(m *module, a uint64) error {
+		f := m.ownFile()
+		if f == nil {
+			return nil
+		}
+		b, header, err := f.Section(name)
+		low, size, ok = header.Addr+addr-a, uint64(len(b)), err == nil
+		return err
+	})
+	return low, size, ok
+}
+
 // Lookup returns the address of the symbol name in the module with path or base name module. If module is empty,
 // the first module in link order that exports it wins, then the first that has it: only exported symbols are
 // bound by name, and a search for the others needs large tables. It searches separate debug files too, and uses

@@ -405,6 +405,7 @@ var namesRuntimes = map[string]string{
 	"internal/runtime/rtl/abi.go":            "what compilers call, whatever runtime serves it",
 	"internal/runtime/rtl/abi_loops.go":      "the same for loops",
 	"internal/runtime/rtl/abi_constructs.go": "the same for constructs that may have no barrier",
+	"internal/runtime/rtl/abi_targets.go":    "the same for target constructs",
 	"internal/stack/symbolize/types.go":      "types of variables that compilers make",
 	"internal/cli/record.go":                 "how the recorder gets into a program depends on what it is linked with",
 	"internal/cli/record_runtime.go":         "which runtimes a program can run with depends on what it calls",

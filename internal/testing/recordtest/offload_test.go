@@ -3,7 +3,6 @@ package recordtest
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -12,38 +11,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// buildOffload compiles a program of testdata with target regions for a device that is the host, by
-// LLVM 19, and returns it with its runtime.
-func buildOffload(t *testing.T, source string) (exe string, runtime omptest.Runtime) {
-	t.Helper()
-	runtime = omptest.RuntimeOf(t, 19)
-	dir := t.TempDir()
-	link := func(name, to string) {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	omptest.NeedsMore(t, "clang 19 with its tools")
-	const tools, dev = "usr/lib/llvm-19/bin/", "usr/lib/llvm-19/lib/"
-	for _, name := range []string{"clang-linker-wrapper", "clang-offload-packager"} {
-		link(name, omptest.PackageFile(t, "clang-tools-19", tools+name))
-	}
-	link("clang", "/usr/lib/llvm-19/bin/clang") // which the wrapper expects in its own directory
-	link("libomp.so", filepath.Join(runtime.Dir, "libomp.so.5"))
-	link("libomptarget.so", filepath.Join(runtime.Dir, "libomptarget.so.19.1"))
-	link("libomptarget.devicertl.a", omptest.PackageFile(t, "libomp-19-dev", dev+"libomptarget.devicertl.a"))
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	header := filepath.Dir(omptest.PackageFile(t, "libomp-19-dev", dev+"clang/19/include/omp.h"))
-	exe = build(t, "clang-19", source, "-B"+dir, "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-L"+dir,
-		"-I"+header)
-	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to inform it of tools
-	return exe, runtime
-}
-
 // TestHostOffload compares the events of target constructs on a device that is the host with the program's
 // output: their kinds, places and numbers, and the source and destination of copies.
 func TestHostOffload(t *testing.T) {
-	exe, runtime := buildOffload(t, "offload.c")
+	exe, runtime := omptest.CompileOffload(t, filepath.Join("testdata", "offload.c"))
 	p := run(t, runtime, exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t))
 	var mapped uint64
 	if _, err := fmt.Sscanf(p.said, "READY %d", &mapped); err != nil {

@@ -653,6 +653,12 @@ const (
 	WaitKind_WAIT_KIND_SLEEP WaitKind = 22
 	// The critical section in which threads combine a reduction.
 	WaitKind_WAIT_KIND_REDUCTION WaitKind = 23
+	// The end of a target region that a device executes.
+	WaitKind_WAIT_KIND_TARGET WaitKind = 24
+	// The mapping of data to a device or back.
+	WaitKind_WAIT_KIND_TARGET_MAP WaitKind = 25
+	// The update of mapped data.
+	WaitKind_WAIT_KIND_TARGET_UPDATE WaitKind = 26
 )
 
 // Enum value maps for WaitKind.
@@ -682,6 +688,9 @@ var (
 		21: "WAIT_KIND_ONCE",
 		22: "WAIT_KIND_SLEEP",
 		23: "WAIT_KIND_REDUCTION",
+		24: "WAIT_KIND_TARGET",
+		25: "WAIT_KIND_TARGET_MAP",
+		26: "WAIT_KIND_TARGET_UPDATE",
 	}
 	WaitKind_value = map[string]int32{
 		"WAIT_KIND_UNSPECIFIED":     0,
@@ -708,6 +717,9 @@ var (
 		"WAIT_KIND_ONCE":            21,
 		"WAIT_KIND_SLEEP":           22,
 		"WAIT_KIND_REDUCTION":       23,
+		"WAIT_KIND_TARGET":          24,
+		"WAIT_KIND_TARGET_MAP":      25,
+		"WAIT_KIND_TARGET_UPDATE":   26,
 	}
 )
 
@@ -3004,7 +3016,9 @@ type Thread struct {
 	// The MPI routine that it waits in.
 	Mpi *MPICall `protobuf:"bytes,25,opt,name=mpi,proto3" json:"mpi,omitempty"`
 	// The length of the sleep, if wait_kind is sleep.
-	Sleep         *Sleep `protobuf:"bytes,26,opt,name=sleep,proto3" json:"sleep,omitempty"`
+	Sleep *Sleep `protobuf:"bytes,26,opt,name=sleep,proto3" json:"sleep,omitempty"`
+	// The target construct that the thread executes, or waits for.
+	Target        *TargetConstruct `protobuf:"bytes,27,opt,name=target,proto3" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3217,6 +3231,13 @@ func (x *Thread) GetMpi() *MPICall {
 func (x *Thread) GetSleep() *Sleep {
 	if x != nil {
 		return x.Sleep
+	}
+	return nil
+}
+
+func (x *Thread) GetTarget() *TargetConstruct {
+	if x != nil {
+		return x.Target
 	}
 	return nil
 }
@@ -3732,6 +3753,143 @@ func (x *Loop) GetAt() int64 {
 	return 0
 }
 
+// TargetConstruct is a target construct that a thread has encountered and not left. It is read from
+// the thread's stack, the code of its frames and the names of functions; values that these do not
+// show are missing.
+type TargetConstruct struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Target for a region; target data for the begin or the end of a data region, also without a
+	// block; or target update.
+	Construct string `protobuf:"bytes,1,opt,name=construct,proto3" json:"construct,omitempty"`
+	// The function of the program that contains the construct.
+	Function string `protobuf:"bytes,2,opt,name=function,proto3" json:"function,omitempty"`
+	File     string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	Line     int64  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	// Name of the region's function on devices.
+	Kernel string `protobuf:"bytes,5,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// The number of the device, as the program passed it to the runtime.
+	Device *int64 `protobuf:"varint,6,opt,name=device,proto3,oneof" json:"device,omitempty"`
+	// Set if the program passed no number: default-device-var has it.
+	DefaultDevice bool `protobuf:"varint,7,opt,name=default_device,json=defaultDevice,proto3" json:"default_device,omitempty"`
+	// Set if this thread executes the region itself: the device is the host, or no device executes
+	// it.
+	Executes bool `protobuf:"varint,8,opt,name=executes,proto3" json:"executes,omitempty"`
+	// No device executes the region: the host does.
+	OnHost bool `protobuf:"varint,9,opt,name=on_host,json=onHost,proto3" json:"on_host,omitempty"`
+	// The runtime's function that the program called.
+	Call          string `protobuf:"bytes,10,opt,name=call,proto3" json:"call,omitempty"`
+	Evidence      string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TargetConstruct) Reset() {
+	*x = TargetConstruct{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TargetConstruct) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TargetConstruct) ProtoMessage() {}
+
+func (x *TargetConstruct) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TargetConstruct.ProtoReflect.Descriptor instead.
+func (*TargetConstruct) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *TargetConstruct) GetConstruct() string {
+	if x != nil {
+		return x.Construct
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *TargetConstruct) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetDevice() int64 {
+	if x != nil && x.Device != nil {
+		return *x.Device
+	}
+	return 0
+}
+
+func (x *TargetConstruct) GetDefaultDevice() bool {
+	if x != nil {
+		return x.DefaultDevice
+	}
+	return false
+}
+
+func (x *TargetConstruct) GetExecutes() bool {
+	if x != nil {
+		return x.Executes
+	}
+	return false
+}
+
+func (x *TargetConstruct) GetOnHost() bool {
+	if x != nil {
+		return x.OnHost
+	}
+	return false
+}
+
+func (x *TargetConstruct) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
 // Region is one parallel region. Every level has one, also serialized ones.
 type Region struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -3755,7 +3913,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3767,7 +3925,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3780,7 +3938,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Region) GetId() string {
@@ -3880,7 +4038,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4050,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4063,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -3984,7 +4142,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4154,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +4167,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Task) GetId() string {
@@ -4134,7 +4292,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4146,7 +4304,7 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4159,7 +4317,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Icv) GetName() string {
@@ -4237,7 +4395,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4249,7 +4407,7 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4262,7 +4420,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ControlVar) GetName() string {
@@ -4299,7 +4457,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4311,7 +4469,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4324,7 +4482,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -4376,7 +4534,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4388,7 +4546,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4401,7 +4559,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -4492,7 +4650,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4504,7 +4662,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4517,7 +4675,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Claim) GetSource() string {
@@ -4548,7 +4706,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4560,7 +4718,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4573,7 +4731,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Check) GetName() string {
@@ -4653,7 +4811,7 @@ type Facts struct {
 
 func (x *Facts) Reset() {
 	*x = Facts{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4665,7 +4823,7 @@ func (x *Facts) String() string {
 func (*Facts) ProtoMessage() {}
 
 func (x *Facts) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4678,7 +4836,7 @@ func (x *Facts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facts.ProtoReflect.Descriptor instead.
 func (*Facts) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Facts) GetWaits() []*Wait {
@@ -4856,7 +5014,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +5026,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +5039,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -5026,7 +5184,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5038,7 +5196,7 @@ func (x *Awaited) String() string {
 func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5051,7 +5209,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -5144,7 +5302,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5156,7 +5314,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5169,7 +5327,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Lock) GetId() string {
@@ -5332,7 +5490,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5344,7 +5502,7 @@ func (x *Holder) String() string {
 func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5357,7 +5515,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5418,7 +5576,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5430,7 +5588,7 @@ func (x *Candidates) String() string {
 func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5443,7 +5601,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5484,7 +5642,7 @@ type Leak struct {
 
 func (x *Leak) Reset() {
 	*x = Leak{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5496,7 +5654,7 @@ func (x *Leak) String() string {
 func (*Leak) ProtoMessage() {}
 
 func (x *Leak) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5509,7 +5667,7 @@ func (x *Leak) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leak.ProtoReflect.Descriptor instead.
 func (*Leak) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Leak) GetFrame() *Frame {
@@ -5550,7 +5708,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5562,7 +5720,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5575,7 +5733,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Release) GetThread() int64 {
@@ -5630,7 +5788,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5642,7 +5800,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5655,7 +5813,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Barrier) GetId() string {
@@ -5736,7 +5894,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5748,7 +5906,7 @@ func (x *Misplaced) String() string {
 func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5761,7 +5919,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5801,7 +5959,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5813,7 +5971,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5826,7 +5984,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Construct) GetName() string {
@@ -5875,7 +6033,7 @@ type LostThreads struct {
 
 func (x *LostThreads) Reset() {
 	*x = LostThreads{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5887,7 +6045,7 @@ func (x *LostThreads) String() string {
 func (*LostThreads) ProtoMessage() {}
 
 func (x *LostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5900,7 +6058,7 @@ func (x *LostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostThreads.ProtoReflect.Descriptor instead.
 func (*LostThreads) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *LostThreads) GetRuntime() string {
@@ -5970,7 +6128,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5982,7 +6140,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5995,7 +6153,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6105,7 +6263,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6117,7 +6275,7 @@ func (x *Processors) String() string {
 func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6130,7 +6288,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6174,7 +6332,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +6344,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +6357,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6229,7 +6387,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6241,7 +6399,7 @@ func (x *Quota) String() string {
 func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6254,7 +6412,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6283,7 +6441,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6295,7 +6453,7 @@ func (x *Cpuset) String() string {
 func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6308,7 +6466,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6336,7 +6494,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6348,7 +6506,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6361,7 +6519,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Setting) GetName() string {
@@ -6393,7 +6551,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6405,7 +6563,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6418,7 +6576,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Variable) GetName() string {
@@ -6495,7 +6653,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6507,7 +6665,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6520,7 +6678,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6634,7 +6792,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6646,7 +6804,7 @@ func (x *Callee) String() string {
 func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6659,7 +6817,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Callee) GetFunction() string {
@@ -6704,7 +6862,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6716,7 +6874,7 @@ func (x *FaultStack) String() string {
 func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6729,7 +6887,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6817,7 +6975,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6829,7 +6987,7 @@ func (x *Local) String() string {
 func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6842,7 +7000,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Local) GetName() string {
@@ -6888,7 +7046,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6900,7 +7058,7 @@ func (x *Nearby) String() string {
 func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6913,7 +7071,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -6958,7 +7116,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6970,7 +7128,7 @@ func (x *MemoryMapping) String() string {
 func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6983,7 +7141,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7030,7 +7188,7 @@ type DeadVariable struct {
 
 func (x *DeadVariable) Reset() {
 	*x = DeadVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7042,7 +7200,7 @@ func (x *DeadVariable) String() string {
 func (*DeadVariable) ProtoMessage() {}
 
 func (x *DeadVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7055,7 +7213,7 @@ func (x *DeadVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadVariable.ProtoReflect.Descriptor instead.
 func (*DeadVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *DeadVariable) GetName() string {
@@ -7113,7 +7271,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7125,7 +7283,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7138,7 +7296,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7216,7 +7374,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7228,7 +7386,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7241,7 +7399,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Exception) GetType() string {
@@ -7305,7 +7463,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7317,7 +7475,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7330,7 +7488,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -7391,7 +7549,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7403,7 +7561,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7416,7 +7574,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -7483,7 +7641,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7495,7 +7653,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7508,7 +7666,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7546,7 +7704,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7558,7 +7716,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7571,7 +7729,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7612,7 +7770,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7624,7 +7782,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7637,7 +7795,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -7684,7 +7842,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7696,7 +7854,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7709,7 +7867,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PastEvent) GetText() string {
@@ -7764,7 +7922,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7776,7 +7934,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7789,7 +7947,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *History) GetThreads() int64 {
@@ -7861,7 +8019,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7873,7 +8031,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7886,7 +8044,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -7920,7 +8078,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7932,7 +8090,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7945,7 +8103,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -8000,7 +8158,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8012,7 +8170,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8025,7 +8183,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8111,7 +8269,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8123,7 +8281,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8136,7 +8294,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Contention) GetText() string {
@@ -8225,7 +8383,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8237,7 +8395,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8250,7 +8408,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8304,7 +8462,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8316,7 +8474,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8329,7 +8487,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -8387,7 +8545,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8399,7 +8557,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8412,7 +8570,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -8455,7 +8613,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8467,7 +8625,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8480,7 +8638,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -8534,7 +8692,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8546,7 +8704,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8559,7 +8717,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -8623,7 +8781,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8635,7 +8793,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8648,7 +8806,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -8754,7 +8912,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8766,7 +8924,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8779,7 +8937,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -8841,7 +8999,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8853,7 +9011,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8866,7 +9024,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Process) GetPid() int64 {
@@ -8952,7 +9110,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8964,7 +9122,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8977,7 +9135,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -9045,7 +9203,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9057,7 +9215,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9070,7 +9228,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Look) GetSchema() string {
@@ -9142,7 +9300,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9154,7 +9312,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9167,7 +9325,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9240,7 +9398,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9252,7 +9410,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9265,7 +9423,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9322,7 +9480,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9334,7 +9492,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9347,7 +9505,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -9383,7 +9541,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9395,7 +9553,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9408,7 +9566,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -9470,7 +9628,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9482,7 +9640,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9495,7 +9653,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Event) GetTime() int64 {
@@ -9660,7 +9818,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9672,7 +9830,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9685,7 +9843,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -9724,7 +9882,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9736,7 +9894,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9749,7 +9907,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -9798,7 +9956,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9810,7 +9968,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9823,7 +9981,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -9893,7 +10051,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9905,7 +10063,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9918,7 +10076,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -9991,7 +10149,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10003,7 +10161,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10016,7 +10174,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10115,7 +10273,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10127,7 +10285,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10140,7 +10298,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10218,7 +10376,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10230,7 +10388,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10243,7 +10401,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Statistic) GetText() string {
@@ -10402,7 +10560,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10414,7 +10572,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10427,7 +10585,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Profile) GetSchema() string {
@@ -10610,7 +10768,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10622,7 +10780,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10635,7 +10793,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -10677,7 +10835,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10689,7 +10847,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10702,7 +10860,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -10762,7 +10920,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10774,7 +10932,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10787,7 +10945,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -10829,7 +10987,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10841,7 +10999,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10854,7 +11012,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -10918,7 +11076,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10930,7 +11088,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10943,7 +11101,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -11006,7 +11164,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11018,7 +11176,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11031,7 +11189,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -11083,7 +11241,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11095,7 +11253,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11108,7 +11266,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11152,7 +11310,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11164,7 +11322,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11177,7 +11335,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11249,7 +11407,7 @@ type ProfileRank struct {
 
 func (x *ProfileRank) Reset() {
 	*x = ProfileRank{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11261,7 +11419,7 @@ func (x *ProfileRank) String() string {
 func (*ProfileRank) ProtoMessage() {}
 
 func (x *ProfileRank) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11274,7 +11432,7 @@ func (x *ProfileRank) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
 func (*ProfileRank) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ProfileRank) GetRank() int64 {
@@ -11521,7 +11679,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
 	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\x12\x16\n" +
 	"\x06damage\x18\n" +
-	" \x03(\tR\x06damage\"\xb0\a\n" +
+	" \x03(\tR\x06damage\"\xe2\a\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -11551,7 +11709,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04loop\x18\x17 \x01(\v2\r.ompd.v1.LoopR\x04loop\x12\x17\n" +
 	"\await_on\x18\x18 \x01(\x03R\x06waitOn\x12\"\n" +
 	"\x03mpi\x18\x19 \x01(\v2\x10.ompd.v1.MPICallR\x03mpi\x12$\n" +
-	"\x05sleep\x18\x1a \x01(\v2\x0e.ompd.v1.SleepR\x05sleepB\n" +
+	"\x05sleep\x18\x1a \x01(\v2\x0e.ompd.v1.SleepR\x05sleep\x120\n" +
+	"\x06target\x18\x1b \x01(\v2\x18.ompd.v1.TargetConstructR\x06targetB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +
@@ -11628,7 +11787,21 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05_leftB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\x05\n" +
-	"\x03_at\"\xb5\x02\n" +
+	"\x03_at\"\xbf\x02\n" +
+	"\x0fTargetConstruct\x12\x1c\n" +
+	"\tconstruct\x18\x01 \x01(\tR\tconstruct\x12\x1a\n" +
+	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x03R\x04line\x12\x16\n" +
+	"\x06kernel\x18\x05 \x01(\tR\x06kernel\x12\x1b\n" +
+	"\x06device\x18\x06 \x01(\x03H\x00R\x06device\x88\x01\x01\x12%\n" +
+	"\x0edefault_device\x18\a \x01(\bR\rdefaultDevice\x12\x1a\n" +
+	"\bexecutes\x18\b \x01(\bR\bexecutes\x12\x17\n" +
+	"\aon_host\x18\t \x01(\bR\x06onHost\x12\x12\n" +
+	"\x04call\x18\n" +
+	" \x01(\tR\x04call\x12\x1a\n" +
+	"\bevidence\x18\v \x01(\tR\bevidenceB\t\n" +
+	"\a_device\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x16\n" +
@@ -12457,7 +12630,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eSEVERITY_CRASH\x10\x01\x12\x11\n" +
 	"\rSEVERITY_HANG\x10\x02\x12\x14\n" +
 	"\x10SEVERITY_WARNING\x10\x03\x12\x11\n" +
-	"\rSEVERITY_INFO\x10\x04*\xae\x04\n" +
+	"\rSEVERITY_INFO\x10\x04*\xfb\x04\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eWAIT_KIND_LOCK\x10\x01\x12\x17\n" +
@@ -12483,7 +12656,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x10WAIT_KIND_STATIC\x10\x14\x12\x12\n" +
 	"\x0eWAIT_KIND_ONCE\x10\x15\x12\x13\n" +
 	"\x0fWAIT_KIND_SLEEP\x10\x16\x12\x17\n" +
-	"\x13WAIT_KIND_REDUCTION\x10\x17*`\n" +
+	"\x13WAIT_KIND_REDUCTION\x10\x17\x12\x14\n" +
+	"\x10WAIT_KIND_TARGET\x10\x18\x12\x18\n" +
+	"\x14WAIT_KIND_TARGET_MAP\x10\x19\x12\x1b\n" +
+	"\x17WAIT_KIND_TARGET_UPDATE\x10\x1a*`\n" +
 	"\vStateSource\x12\x1c\n" +
 	"\x18STATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STATE_SOURCE_TRACKED\x10\x01\x12\x19\n" +
@@ -12571,7 +12747,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 102)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -12612,100 +12788,101 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Sleep)(nil),           // 36: ompd.v1.Sleep
 	(*MPICall)(nil),         // 37: ompd.v1.MPICall
 	(*Loop)(nil),            // 38: ompd.v1.Loop
-	(*Region)(nil),          // 39: ompd.v1.Region
-	(*Code)(nil),            // 40: ompd.v1.Code
-	(*Task)(nil),            // 41: ompd.v1.Task
-	(*Icv)(nil),             // 42: ompd.v1.Icv
-	(*ControlVar)(nil),      // 43: ompd.v1.ControlVar
-	(*MergedStack)(nil),     // 44: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),     // 45: ompd.v1.LayoutEntry
-	(*Claim)(nil),           // 46: ompd.v1.Claim
-	(*Check)(nil),           // 47: ompd.v1.Check
-	(*Facts)(nil),           // 48: ompd.v1.Facts
-	(*Wait)(nil),            // 49: ompd.v1.Wait
-	(*Awaited)(nil),         // 50: ompd.v1.Awaited
-	(*Lock)(nil),            // 51: ompd.v1.Lock
-	(*Holder)(nil),          // 52: ompd.v1.Holder
-	(*Candidates)(nil),      // 53: ompd.v1.Candidates
-	(*Leak)(nil),            // 54: ompd.v1.Leak
-	(*Release)(nil),         // 55: ompd.v1.Release
-	(*Barrier)(nil),         // 56: ompd.v1.Barrier
-	(*Misplaced)(nil),       // 57: ompd.v1.Misplaced
-	(*Construct)(nil),       // 58: ompd.v1.Construct
-	(*LostThreads)(nil),     // 59: ompd.v1.LostThreads
-	(*Fork)(nil),            // 60: ompd.v1.Fork
-	(*Processors)(nil),      // 61: ompd.v1.Processors
-	(*Mask)(nil),            // 62: ompd.v1.Mask
-	(*Quota)(nil),           // 63: ompd.v1.Quota
-	(*Cpuset)(nil),          // 64: ompd.v1.Cpuset
-	(*Setting)(nil),         // 65: ompd.v1.Setting
-	(*Variable)(nil),        // 66: ompd.v1.Variable
-	(*Fault)(nil),           // 67: ompd.v1.Fault
-	(*Callee)(nil),          // 68: ompd.v1.Callee
-	(*FaultStack)(nil),      // 69: ompd.v1.FaultStack
-	(*Local)(nil),           // 70: ompd.v1.Local
-	(*Nearby)(nil),          // 71: ompd.v1.Nearby
-	(*MemoryMapping)(nil),   // 72: ompd.v1.MemoryMapping
-	(*DeadVariable)(nil),    // 73: ompd.v1.DeadVariable
-	(*Abort)(nil),           // 74: ompd.v1.Abort
-	(*Exception)(nil),       // 75: ompd.v1.Exception
-	(*Thrown)(nil),          // 76: ompd.v1.Thrown
-	(*Boundary)(nil),        // 77: ompd.v1.Boundary
-	(*SignalHandler)(nil),   // 78: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),      // 79: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 80: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 81: ompd.v1.PastEvent
-	(*History)(nil),         // 82: ompd.v1.History
-	(*LockOrder)(nil),       // 83: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 84: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 85: ompd.v1.Imbalance
-	(*Contention)(nil),      // 86: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 87: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 88: ompd.v1.Timeline
-	(*Activity)(nil),        // 89: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 90: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 91: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 92: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 93: ompd.v1.BodyEntry
-	(*Process)(nil),         // 94: ompd.v1.Process
-	(*ProcessCode)(nil),     // 95: ompd.v1.ProcessCode
-	(*Look)(nil),            // 96: ompd.v1.Look
-	(*Change)(nil),          // 97: ompd.v1.Change
-	(*ThreadChange)(nil),    // 98: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 99: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 100: ompd.v1.RecordedChange
-	(*Event)(nil),           // 101: ompd.v1.Event
-	(*Dependence)(nil),      // 102: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 103: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 104: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 105: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 106: ompd.v1.Recording
-	(*Statistics)(nil),      // 107: ompd.v1.Statistics
-	(*Statistic)(nil),       // 108: ompd.v1.Statistic
-	(*Profile)(nil),         // 109: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 110: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 111: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 112: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 113: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 114: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 115: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 116: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 117: ompd.v1.ProfileStack
-	(*ProfileRank)(nil),     // 118: ompd.v1.ProfileRank
+	(*TargetConstruct)(nil), // 39: ompd.v1.TargetConstruct
+	(*Region)(nil),          // 40: ompd.v1.Region
+	(*Code)(nil),            // 41: ompd.v1.Code
+	(*Task)(nil),            // 42: ompd.v1.Task
+	(*Icv)(nil),             // 43: ompd.v1.Icv
+	(*ControlVar)(nil),      // 44: ompd.v1.ControlVar
+	(*MergedStack)(nil),     // 45: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),     // 46: ompd.v1.LayoutEntry
+	(*Claim)(nil),           // 47: ompd.v1.Claim
+	(*Check)(nil),           // 48: ompd.v1.Check
+	(*Facts)(nil),           // 49: ompd.v1.Facts
+	(*Wait)(nil),            // 50: ompd.v1.Wait
+	(*Awaited)(nil),         // 51: ompd.v1.Awaited
+	(*Lock)(nil),            // 52: ompd.v1.Lock
+	(*Holder)(nil),          // 53: ompd.v1.Holder
+	(*Candidates)(nil),      // 54: ompd.v1.Candidates
+	(*Leak)(nil),            // 55: ompd.v1.Leak
+	(*Release)(nil),         // 56: ompd.v1.Release
+	(*Barrier)(nil),         // 57: ompd.v1.Barrier
+	(*Misplaced)(nil),       // 58: ompd.v1.Misplaced
+	(*Construct)(nil),       // 59: ompd.v1.Construct
+	(*LostThreads)(nil),     // 60: ompd.v1.LostThreads
+	(*Fork)(nil),            // 61: ompd.v1.Fork
+	(*Processors)(nil),      // 62: ompd.v1.Processors
+	(*Mask)(nil),            // 63: ompd.v1.Mask
+	(*Quota)(nil),           // 64: ompd.v1.Quota
+	(*Cpuset)(nil),          // 65: ompd.v1.Cpuset
+	(*Setting)(nil),         // 66: ompd.v1.Setting
+	(*Variable)(nil),        // 67: ompd.v1.Variable
+	(*Fault)(nil),           // 68: ompd.v1.Fault
+	(*Callee)(nil),          // 69: ompd.v1.Callee
+	(*FaultStack)(nil),      // 70: ompd.v1.FaultStack
+	(*Local)(nil),           // 71: ompd.v1.Local
+	(*Nearby)(nil),          // 72: ompd.v1.Nearby
+	(*MemoryMapping)(nil),   // 73: ompd.v1.MemoryMapping
+	(*DeadVariable)(nil),    // 74: ompd.v1.DeadVariable
+	(*Abort)(nil),           // 75: ompd.v1.Abort
+	(*Exception)(nil),       // 76: ompd.v1.Exception
+	(*Thrown)(nil),          // 77: ompd.v1.Thrown
+	(*Boundary)(nil),        // 78: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 79: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 80: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 81: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 82: ompd.v1.PastEvent
+	(*History)(nil),         // 83: ompd.v1.History
+	(*LockOrder)(nil),       // 84: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 85: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 86: ompd.v1.Imbalance
+	(*Contention)(nil),      // 87: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 88: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 89: ompd.v1.Timeline
+	(*Activity)(nil),        // 90: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 91: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 92: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 93: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 94: ompd.v1.BodyEntry
+	(*Process)(nil),         // 95: ompd.v1.Process
+	(*ProcessCode)(nil),     // 96: ompd.v1.ProcessCode
+	(*Look)(nil),            // 97: ompd.v1.Look
+	(*Change)(nil),          // 98: ompd.v1.Change
+	(*ThreadChange)(nil),    // 99: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 100: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 101: ompd.v1.RecordedChange
+	(*Event)(nil),           // 102: ompd.v1.Event
+	(*Dependence)(nil),      // 103: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 104: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 105: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 106: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 107: ompd.v1.Recording
+	(*Statistics)(nil),      // 108: ompd.v1.Statistics
+	(*Statistic)(nil),       // 109: ompd.v1.Statistic
+	(*Profile)(nil),         // 110: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 111: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 112: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 113: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 114: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 115: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 116: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 117: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 118: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 119: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
 	32,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
 	33,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	39,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	41,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	42,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	43,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	44,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	45,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	47,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	40,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	42,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	43,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	44,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	45,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	46,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	48,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
 	27,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	48,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	49,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
 	0,   // 12: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
 	20,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
 	21,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
@@ -12739,149 +12916,150 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	38,  // 42: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
 	37,  // 43: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
 	36,  // 44: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
-	2,   // 45: ompd.v1.State.name:type_name -> ompd.v1.StateName
-	8,   // 46: ompd.v1.State.source:type_name -> ompd.v1.StateSource
-	2,   // 47: ompd.v1.State.standard:type_name -> ompd.v1.StateName
-	2,   // 48: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
-	40,  // 49: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	9,   // 50: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
-	10,  // 51: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
-	40,  // 52: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	21,  // 53: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	46,  // 54: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	11,  // 55: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
-	49,  // 56: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	51,  // 57: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	56,  // 58: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	53,  // 59: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	53,  // 60: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	59,  // 61: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	60,  // 62: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	61,  // 63: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	65,  // 64: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	66,  // 65: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	67,  // 66: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	74,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	80,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	82,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	79,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	21,  // 71: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
-	7,   // 72: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	50,  // 73: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	36,  // 74: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	21,  // 75: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	21,  // 76: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	52,  // 77: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	53,  // 78: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	54,  // 79: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	55,  // 80: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	21,  // 81: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	5,   // 82: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	21,  // 83: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	21,  // 84: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	21,  // 85: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	5,   // 86: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	21,  // 87: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	57,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	58,  // 89: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	21,  // 90: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	21,  // 91: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	21,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	21,  // 93: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	62,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	63,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	64,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	12,  // 97: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
-	13,  // 98: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	21,  // 99: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	69,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	71,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	21,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	68,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	73,  // 104: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
-	21,  // 105: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	70,  // 106: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	72,  // 107: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	72,  // 108: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	72,  // 109: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 110: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	75,  // 111: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	78,  // 112: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	76,  // 113: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	77,  // 114: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 115: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 116: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 117: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 118: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 119: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 120: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	81,  // 121: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	81,  // 122: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 123: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	83,  // 124: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	85,  // 125: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	86,  // 126: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	87,  // 127: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	88,  // 128: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	84,  // 129: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	81,  // 130: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	81,  // 131: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 132: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 133: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 134: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 135: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	89,  // 136: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	90,  // 137: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 138: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 139: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	91,  // 140: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	91,  // 141: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	93,  // 142: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	95,  // 143: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 144: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	97,  // 145: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	97,  // 146: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	98,  // 147: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	99,  // 148: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	99,  // 149: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	100, // 150: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 151: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	102, // 152: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	103, // 153: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	104, // 154: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	105, // 155: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	108, // 156: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	83,  // 157: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 158: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 159: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 160: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 161: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 162: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	110, // 163: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	111, // 164: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	112, // 165: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	113, // 166: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	114, // 167: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	116, // 168: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	117, // 169: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	118, // 170: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 171: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	40,  // 172: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 173: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	112, // 174: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	40,  // 175: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 176: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 177: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	115, // 178: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 179: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 180: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 181: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 182: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	183, // [183:183] is the sub-list for method output_type
-	183, // [183:183] is the sub-list for method input_type
-	183, // [183:183] is the sub-list for extension type_name
-	183, // [183:183] is the sub-list for extension extendee
-	0,   // [0:183] is the sub-list for field type_name
+	39,  // 45: ompd.v1.Thread.target:type_name -> ompd.v1.TargetConstruct
+	2,   // 46: ompd.v1.State.name:type_name -> ompd.v1.StateName
+	8,   // 47: ompd.v1.State.source:type_name -> ompd.v1.StateSource
+	2,   // 48: ompd.v1.State.standard:type_name -> ompd.v1.StateName
+	2,   // 49: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
+	41,  // 50: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	9,   // 51: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
+	10,  // 52: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
+	41,  // 53: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	21,  // 54: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	47,  // 55: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	11,  // 56: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
+	50,  // 57: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	52,  // 58: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	57,  // 59: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	54,  // 60: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	54,  // 61: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	60,  // 62: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	61,  // 63: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	62,  // 64: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	66,  // 65: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	67,  // 66: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	68,  // 67: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	75,  // 68: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	81,  // 69: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	83,  // 70: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	80,  // 71: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	21,  // 72: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
+	7,   // 73: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	51,  // 74: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	36,  // 75: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	21,  // 76: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	21,  // 77: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	53,  // 78: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	54,  // 79: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	55,  // 80: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	56,  // 81: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	21,  // 82: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 83: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	21,  // 84: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	21,  // 85: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	21,  // 86: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 87: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	21,  // 88: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	58,  // 89: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	59,  // 90: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	21,  // 91: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	21,  // 92: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	21,  // 93: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	21,  // 94: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	63,  // 95: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	64,  // 96: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	65,  // 97: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 98: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 99: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	21,  // 100: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	70,  // 101: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	72,  // 102: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	21,  // 103: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	69,  // 104: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	74,  // 105: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
+	21,  // 106: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	71,  // 107: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	73,  // 108: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	73,  // 109: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	73,  // 110: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 111: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	76,  // 112: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	79,  // 113: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	77,  // 114: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	78,  // 115: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 116: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 117: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 118: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 119: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 120: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 121: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	82,  // 122: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	82,  // 123: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 124: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	84,  // 125: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	86,  // 126: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	87,  // 127: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	88,  // 128: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	89,  // 129: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	85,  // 130: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	82,  // 131: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	82,  // 132: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 133: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 134: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 135: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 136: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	90,  // 137: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	91,  // 138: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 139: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 140: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	92,  // 141: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	92,  // 142: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	94,  // 143: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	96,  // 144: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 145: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	98,  // 146: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	98,  // 147: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	99,  // 148: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	100, // 149: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	100, // 150: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	101, // 151: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 152: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	103, // 153: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	104, // 154: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	105, // 155: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	106, // 156: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	109, // 157: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	84,  // 158: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 159: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 160: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 161: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 162: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 163: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	111, // 164: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	112, // 165: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	113, // 166: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	114, // 167: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	115, // 168: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	117, // 169: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	118, // 170: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	119, // 171: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 172: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 173: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 174: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	113, // 175: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 176: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 177: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 178: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	116, // 179: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 180: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 181: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 182: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 183: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	184, // [184:184] is the sub-list for method output_type
+	184, // [184:184] is the sub-list for method input_type
+	184, // [184:184] is the sub-list for extension type_name
+	184, // [184:184] is the sub-list for extension extendee
+	0,   // [0:184] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -12899,30 +13077,31 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[19].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[20].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[22].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[27].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[31].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[33].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[42].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[63].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[74].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[32].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[34].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[43].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[64].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[75].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[83].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[76].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[85].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[86].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[87].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[91].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   101,
+			NumMessages:   102,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

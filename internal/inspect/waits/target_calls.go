@@ -1,0 +1,214 @@
+package waits
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TargetConstruct returns the innermost target construct that n executes or waits for, nil if there is none.
+func (wf *Finder) TargetConstruct(n *teams.Thread) *picture.TargetConstruct {
+	return wf.native.targetConstruct(n)
+}
+
+// targetConstruct finds the innermost target construct on the stack of n.
+func (nw *nativeWaits) targetConstruct(n *teams.Thread) *picture.TargetConstruct {
+	if t, known := nw.targets[n]; known {
+		return t
+	}
+	t := nw.findTarget(n)
+	nw.targets[n] = t
+	return t
+}
+
+// findTarget searches the stack of n, innermost frame first, for a call by which the program executes a target
+// construct, or for the function of a target region.
+func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
+	st := n.Stack()
+	inner := -1 // the last frame of the program before frame i
+	for i, f := range st.Frames {
+		if st.Kinds[i] != stacks.KindUser {
+			continue
+		}
+		if inner >= 0 && inner == i-1 { // called by frame i itself
+			if name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC()); isRegion(name) {
+				t := &picture.TargetConstruct{Construct: "target", Executes: true, OnHost: true}
+				t.Evidence = "the program called the region's function itself: no device executes it"
+				nw.nameRegion(t, st, inner, name)
+				return t
+			}
+		}
+		if i > 0 && inner != i-1 {
+			function := nw.code.CallTarget(f.PC)
+			if c, ok := rtl.TargetCallOf(function); ok {
+				return nw.describeTarget(st, i, inner, function, c)
+			}
+		}
+		inner = i
+	}
+	return nil
+}
+
+// isRegion reports whether clang gave the name to a target region's function itself, not to a part of it.
+func isRegion(name string) bool {
+	_, _, ok := symbolize.TargetRegion(name)
+	return ok && !strings.Contains(name, ".omp_outlined")
+}
+
+// describeTarget describes the construct that frame caller executes by a call. The thread executes the region itself if
+// the next frame of the program inwards, inner, is the region's function. It returns nil if that is another function:
+// the library calls the program for other reasons, too.
+func (nw *nativeWaits) describeTarget(st *stacks.Stack, caller, inner int, function string,
+	c rtl.TargetCall) *picture.TargetConstruct {
+	t := &picture.TargetConstruct{Construct: c.Construct(), Call: function}
+	nw.readDevice(t, st, caller, c)
+	switch {
+	case inner < 0 && c.Fallback: // the runtime may wait for other things in it
+		return nil
+	case inner < 0:
+		t.Evidence = "its stack is in the offloading library, in a call of " + function
+	case c.Fallback:
+		entry, ok := nw.argument(st, caller, c.Region)
+		low, _, bounds := nw.code.Unwinder.FunctionBounds(st.Frames[inner].LookupPC())
+		if !ok || !bounds || entry != low {
+			return nil
+		}
+		t.Executes, t.OnHost = true, true
+		t.Evidence = function + " has called the region's function on this thread: no device executes it"
+	default:
+		name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC())
+		if !isRegion(name) || c.Kind != picture.WaitDevice {
+			return nil
+		}
+		t.Executes = true
+		t.Evidence = function + " has called the region's function on this thread"
+	}
+	nw.nameTarget(t, st, caller, inner, c)
+	return t
+}
+
+// Numbers of devices that compilers pass for none: the default device, and the host by GNU's compilers.
+const (
+	defaultDevice = -1
+	maxDevice     = 1 << 16 // more than any machine has: other numbers are no devices
+)
+
+// readDevice reads the number of the device that frame caller passed.
+func (nw *nativeWaits) readDevice(t *picture.TargetConstruct, st *stacks.Stack, caller int, c rtl.TargetCall) {
+	v, ok := nw.argument(st, caller, c.Device)
+	switch number := int(int32(v)); {
+	case !ok:
+	case number == defaultDevice:
+		t.DefaultDevice = true
+	case number >= 0 && number < maxDevice:
+		t.Device = &number
+	}
+}
+
+// argument returns integer argument i of the call that frame caller of a stack executes.
+func (nw *nativeWaits) argument(st *stacks.Stack, caller, i int) (uint64, bool) {
+	if v, ok := nw.code.Argument(st.Frames[caller].PC, i, st.Frames[caller].Registers); ok {
+		return v, true
+	}
+	return nw.flows.Argument(st, caller, i)
+}
+
+// nameTarget adds the names and the place of a construct: those of its region's function, else those of the call.
+func (nw *nativeWaits) nameTarget(t *picture.TargetConstruct, st *stacks.Stack, caller, inner int, c rtl.TargetCall) {
+	call := nw.code.InnermostFrame(st.Frames[caller], st.Kinds[caller])
+	t.Function = cmp.Or(call.In, call.Function)
+	if t.File = call.File; !call.Near && c.Region < 0 { // a region's call may have the line of the function
+		t.Line = call.Line
+	}
+	switch {
+	case inner >= 0:
+		name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC())
+		nw.nameRegion(t, st, inner, name)
+	case c.Region >= 0:
+		id, ok := nw.argument(st, caller, c.Region)
+		if !ok {
+			return
+		}
+		name := strings.TrimSuffix(strings.TrimPrefix(nw.data.SymbolName(id), "."), ".region_id")
+		if !isRegion(name) {
+			name = nw.entryName(st.Frames[caller].LookupPC(), id)
+		}
+		if isRegion(name) {
+			nw.nameRegion(t, st, -1, name)
+		}
+	}
+}
+
+// nameRegion adds the names and the place of the region with the given function, which frame inner executes, -1 if none
+// does.
+func (nw *nativeWaits) nameRegion(t *picture.TargetConstruct, st *stacks.Stack, inner int, name string) {
+	if function, line, ok := symbolize.TargetRegion(name); ok { // the file is that of the function's code
+		t.Function, t.Kernel = symbolize.Demangle(function), strings.TrimSuffix(name, "_debug__")
+		t.Line = line
+	}
+	if inner < 0 {
+		return
+	}
+	f := st.Frames[inner]
+	low, _, ok := nw.code.Unwinder.FunctionBounds(f.LookupPC())
+	if !ok {
+		return
+	}
+	file, line, err := nw.code.Symbols.DeclLine(low)
+	if err == nil && line != 0 {
+		t.File = file
+		if t.Kernel == "" {
+			t.Line = line
+		}
+	}
+}
+
+// targetWait returns the wait of n for a device, in a target construct that n does not execute itself.
+func (nw *nativeWaits) targetWait(n *teams.Thread) (wait, bool) {
+	t := nw.targetConstruct(n)
+	if t == nil || t.Executes {
+		return wait{}, false
+	}
+	c, _ := rtl.TargetCallOf(t.Call)
+	return wait{Wait: picture.Wait{Kind: c.Kind, Name: t.Place(), Evidence: t.Evidence}}, true
+}
+
+// An entry of clang's table of target regions and variables: the address of the region's identifier, that of its name,
+// its size and flags. Since LLVM 21, the section and the entries have another form.
+const (
+	entrySection = "omp_offloading_entries"
+	entrySize    = 32
+	maxEntries   = 1 << 16 // more than the target regions of any program
+	maxEntryName = 1 << 12 // bytes
+)
+
+// entryName returns the name of the region with the identifier at address id, by the table of the module with the code
+// at pc; "" if the table does not have it.
+func (nw *nativeWaits) entryName(pc, id uint64) string {
+	low, size, ok := nw.code.Symbols.SectionAt(pc, entrySection)
+	if !ok {
+		return ""
+	}
+	table := make([]byte, min(size, maxEntries*entrySize)/entrySize*entrySize)
+	if nw.target.ReadMemory(callbacks.Addr(low), table) != nil {
+		return ""
+	}
+	for ; len(table) > 0; table = table[entrySize:] {
+		if callbacks.Word(table[:8]) != id {
+			continue
+		}
+		name, err := layout.ReadString(nw.target, callbacks.Addr(callbacks.Word(table[8:16])), maxEntryName)
+		if err != nil {
+			return ""
+		}
+		return name
+	}
+	return ""
+}

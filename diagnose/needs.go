@@ -82,6 +82,10 @@ func (b *graphBuilder) addThreadNeeds(lwp int, x *needs) {
 		b.addConditionNeeds(w, x)
 	case picture.NeedThread:
 		x.addEdge(edge{to: node{lwp: w.WaitOn}, certainty: picture.Certain, evidence: w.Evidence})
+	case picture.NeedThreads:
+		for _, of := range w.Threads {
+			x.addEdge(edge{to: node{lwp: of}, certainty: picture.Certain, evidence: w.Evidence})
+		}
 	case picture.NeedWrite, picture.NeedOther: // see findNeverWoken, findSpinning and findBlockedOutside
 	default:
 		if len(awaitedIteration(w)) > 0 {

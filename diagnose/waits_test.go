@@ -8,6 +8,36 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
+// TestPause checks that a pause of all Python threads is part of a deadlock only if an attached thread can never
+// continue.
+func TestPause(t *testing.T) {
+	pause := func(s scene, waiter int, name string, others ...int) {
+		w := s.waits(waiter, picture.WaitPause, "")
+		w.Name, w.Address, w.Lock, w.Threads, w.WaitOn, w.Evidence = name, nil, "", others, others[0], "attached"
+	}
+	const start = "the start of the pause of all Python threads, which depends on thread"
+	check(t, []scenario{
+		{"an attached thread waits for a lock of the requester", 2, func(s scene) {
+			pause(s, 1, picture.PauseStart, 2)
+			s.holds(1, 2, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "detach the thread from Python", start, 1, 2)}},
+		{"only the last attached thread waits for ever", 3, func(s scene) {
+			pause(s, 1, picture.PauseStart, 2, 3)
+			s.holds(1, 3, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "detach the thread from Python", start, 1, 3)}},
+		{"a suspended thread holds the lock", 3, func(s scene) {
+			pause(s, 1, picture.PauseStart, 2)
+			s.holds(3, 2, picture.WaitLock, "a")
+			pause(s, 3, picture.PauseEnd, 1)
+		}, []want{hang(picture.VerdictDeadlock, "detach the thread from Python", start, 1, 2, 3)}},
+		{"the attached thread is at work", 3, func(s scene) {
+			pause(s, 1, picture.PauseStart, 2)
+			s.holds(1, 3, picture.WaitLock, "a")
+		}, nil},
+		{"the requester is at work in the pause", 2, func(s scene) { pause(s, 2, picture.PauseEnd, 1) }, nil},
+	})
+}
+
 // TestOrdered checks that a thread that waits for its turn may delay the thread with the turn.
 func TestOrdered(t *testing.T) {
 	check(t, []scenario{

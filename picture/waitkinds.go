@@ -36,6 +36,7 @@ const (
 	WaitDevice    WaitKind = "target"          // the end of a target region that a device executes
 	WaitMapping   WaitKind = "target_map"      // the mapping of data to a device or back
 	WaitUpdate    WaitKind = "target_update"   // the update of mapped data
+	WaitPause     WaitKind = "pause"           // start or end of a pause of all threads of a free-threaded Python
 )
 
 // WaitNeed is the event that ends a wait.
@@ -49,6 +50,7 @@ const (
 	NeedGroup    WaitNeed = "group"    // the tasks of a taskgroup must finish
 	NeedSignal   WaitNeed = "signal"   // another thread must signal a condition variable
 	NeedThread   WaitNeed = "thread"   // one thread must end
+	NeedThreads  WaitNeed = "threads"  // each of some threads must continue
 	NeedWrite    WaitNeed = "write"    // another thread must post or write it, or the wait never ends
 	NeedOther    WaitNeed = "other"    // another thread, process or device; the wait itself does not show which
 )
@@ -200,6 +202,14 @@ var waitKinds = []WaitTraits{
 	{
 		Kind: WaitUpdate, State: StateTargetUpdate, Phrase: "the update of mapped data %s",
 		Unnamed: "the update of mapped data", NameOnly: true, Need: NeedOther,
+	},
+	{
+		Kind: WaitPause, State: StatePause, Own: true, Phrase: "the %s",
+		Unnamed: "a pause of all Python threads", NameOnly: true, Need: NeedThreads,
+		CycleFix: "detach the thread from Python before the code that waits for other threads, as a pause of all " +
+			"Python threads (gc.collect, a change of a class, os.fork) waits for each attached thread: " +
+			"ctypes.CDLL in place of PyDLL, `with nogil` in Cython, py::gil_scoped_release in pybind11, " +
+			"Py_BEGIN_ALLOW_THREADS in C",
 	},
 }
 

@@ -80,6 +80,7 @@ const (
 	StateEndlessLoop StateName = "endless_loop" // in a loop of the program that has no way out
 	StateEnding      StateName = "ending"       // it does not return to the program's code
 	StateMPI         StateName = "wait_mpi"     // in a function of MPI
+	StatePause       StateName = "wait_pause"   // for the start or the end of a pause of all Python threads
 )
 
 // Waits reports whether a thread in this state waits for another thread or a task.
@@ -158,6 +159,12 @@ func InterpreterLockOf(interpreter int64) string {
 func IsInterpreterLock(name string) bool {
 	return strings.HasPrefix(name, "of Python's interpreter") && strings.HasSuffix(name, "(GIL)")
 }
+
+// Names of waits of kind WaitPause: of the thread that requested the pause, and of the threads that it stopped.
+const (
+	PauseStart = "start of the pause of all Python threads"
+	PauseEnd   = "end of the pause of all Python threads"
+)
 
 // Names of locks of kind WaitMutex that libraries have for themselves.
 const (

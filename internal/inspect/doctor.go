@@ -238,9 +238,11 @@ func (d *doctor) checkInterpreters() []picture.Check {
 			c.Detail += fmt.Sprintf("; %d have no native frame", in.Unplaced)
 			c.Fix = "they are behind code that was made at run time, or stacks that were not unwound to their end"
 		}
-		if in.Err != nil {
-			c.Status = picture.CheckPartly
-			c.Detail += "; " + stacks.Message(in.Err)
+		for _, err := range []error{in.Err, in.PauseErr} {
+			if err != nil {
+				c.Status = picture.CheckPartly
+				c.Detail += "; " + stacks.Message(err)
+			}
 		}
 		out = append(out, c)
 	}

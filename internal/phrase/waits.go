@@ -15,7 +15,8 @@ func WaitsOn(t picture.Thread) string {
 		return "system call " + t.WaitName
 	case t.WaitKind.OfTarget():
 		return Awaited(picture.WaitTarget{Kind: t.WaitKind, Name: t.WaitName})
-	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin, t.WaitKind == picture.WaitSleep:
+	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin, t.WaitKind == picture.WaitSleep,
+		t.WaitKind == picture.WaitPause:
 		return t.WaitName
 	case t.WaitID == nil:
 		return ""

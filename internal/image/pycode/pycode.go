@@ -71,6 +71,7 @@ type Thread struct {
 	Address     uint64
 	Interpreter uint64
 	Pthread     uint64 // the pthread_t of its thread
+	State       int    // of a free-threaded interpreter: Detached, Attached or Suspended
 }
 
 // Frame is a Python frame.
@@ -190,6 +191,9 @@ func (p *Runtime) thread(at, interpreter uint64) (Thread, uint64, error) {
 			interpreter, ErrDamaged)
 	}
 	t := Thread{Address: at, Interpreter: interpreter, Pthread: word(b[:], p.l.threadID)}
+	if o, ok := pauses[p.l.minor]; ok && p.l.freeThreaded {
+		t.State = int(int32(word(b[:], o.threadState)))
+	}
 	return t, word(b[:], p.l.threadNext), nil
 }
 

@@ -87,7 +87,8 @@ func FuzzRuntime(f *testing.F) {
 		for _, t := range threads {
 			_, _ = p.Calls(t) // damaged
 		}
-		_, _ = p.Locks() // damaged
+		_, _ = p.Locks()         // damaged
+		_, _ = p.Pauses(threads) // damaged
 	})
 }
 

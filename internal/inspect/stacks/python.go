@@ -22,7 +22,10 @@ type Interpreter struct {
 	Module  *callbacks.Module
 	Threads []pycode.Thread
 	Locks   []pycode.Lock
+	Pauses  []pycode.Pause
 	Err     error // of finding it, or of reading its threads or locks
+	// PauseErr is the error of reading pauses.
+	PauseErr error
 	// Placed and Unplaced count the calls of its function that executes Python code, on the stacks that were unwound:
 	// those with a native frame, and those without.
 	Placed, Unplaced int
@@ -107,6 +110,7 @@ func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
 		in.Threads, in.Err = in.Runtime.Threads()
 		in.Locks, err = in.Runtime.Locks()
 		in.Err = cmp.Or(in.Err, err)
+		in.Pauses, in.PauseErr = in.Runtime.Pauses(in.Threads)
 	}
 	return in
 }

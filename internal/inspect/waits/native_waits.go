@@ -86,15 +86,18 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 		if w, ok := nw.interpreterWait(n, 0, 0); ok { // between two of its waits
 			return w, true
 		}
+		if w, ok := nw.pauseWait(n, 0, 0); ok { // the same
+			return w, true
+		}
 		if w, ok := nw.sleepWait(n, regs); ok {
 			return w, true
 		}
 		return nw.callWait(n, regs)
 	}
 	finders := []func(*teams.Thread, uint64, uint32) (wait, bool){
-		nw.joinWait, nw.mutexWait, nw.readWriteWait, nw.interpreterWait, nw.conditionWait,
-		nw.runtimeLockWait, nw.streamWait, nw.semaphoreWait, nw.barrierWait, nw.staticWait, nw.onceWait,
-		nw.allocatorWait, nw.futexWait,
+		nw.joinWait, nw.mutexWait, nw.readWriteWait, nw.interpreterWait, nw.pauseWait,
+		nw.conditionWait, nw.runtimeLockWait, nw.streamWait, nw.semaphoreWait, nw.barrierWait, nw.staticWait,
+		nw.onceWait, nw.allocatorWait, nw.futexWait,
 	}
 	if err := nw.data.Library().Supported("mutexes and thread control blocks"); err != nil {
 		finders = finders[3:]

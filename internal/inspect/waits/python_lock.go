@@ -53,12 +53,13 @@ func (nw *nativeWaits) interpreterWait(n *teams.Thread, futex uint64, _ uint32) 
 	return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
 }
 
-// AddInterpreterWait adds to t, thread n of a picture without OpenMP, its wait for the lock of a Python interpreter.
+// AddInterpreterWait adds to t, thread n of a picture without OpenMP, its wait for the lock or a pause of a Python
+// interpreter.
 func (wf *Finder) AddInterpreterWait(t *picture.Thread, n *teams.Thread) {
 	if len(wf.Code.Interpreters()) == 0 {
 		return
 	}
-	if w, ok := wf.native.nativeWait(n); ok && w.interpreter {
+	if w, ok := wf.native.nativeWait(n); ok && (w.interpreter || w.Kind == picture.WaitPause) {
 		t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
 	}
 }

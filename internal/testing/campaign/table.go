@@ -54,6 +54,12 @@ var campaigns = []campaign{
 		tests:   []string{"TestRecordedStates"}, packages: []string{endToEnd + "record"},
 	},
 	{
+		name: "python", checks: "each stack of running Python threads is one that the program can have",
+		needs: "python3", time: "10 min",
+		options: []option{{"looks", "500", "looks at a program with two busy threads"}},
+		tests:   []string{"TestPythonRunning"}, packages: []string{endToEnd + "report"},
+	},
+	{
 		name: "generated", checks: "answers about random programs are those that their threads noted",
 		needs: "compilers", time: "1 h for 10,000",
 		options: []option{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,40 @@ PYTHONHOME=$root/usr exec $loader --library-path $root/`+arch+`:$root/lib/x86_64
 	$root/usr/bin/python`+release+` "$@"
 `)
 	return filepath.Join(dir, "start")
+}
+
+// modulesOff are extension modules of Python that its tests do not use, and that take long to compile or need
+// libraries.
+const modulesOff = `*disabled*
+_blake2 _bz2 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _curses _curses_panel _dbm
+_decimal _elementtree _gdbm _hashlib _interpchannels _interpqueues _interpreters _lsprof _lzma _md5 _multibytecodec
+_sha1 _sha3 _sqlite3 _ssl _tkinter _uuid _zoneinfo mmap pyexpat readline syslog termios
+`
+
+// FreeThreadedPython returns the path of a free-threaded Python 3.13, which is in no package of Debian. It is built of
+// the source package of Debian 13, which takes minutes: only with OMPD_FULL, or if the cache has it.
+func FreeThreadedPython(tb testing.TB) string {
+	tb.Helper()
+	NeedsMore(tb, "a free-threaded Python")
+	const name = "python3.13t"
+	if _, err := os.Stat(filepath.Join(cacheDir(tb), "packages", name)); err != nil && !Full() {
+		tb.Skip("it needs a free-threaded Python, which is built only with OMPD_FULL")
+	}
+	return filepath.Join(cached(tb, "packages", name, func(dir string) {
+		apt := aptLists(tb, "trixie", sourcePackages)
+		if out, err := apt(dir, "apt-get", "-q", "source", "--download-only", "python3.13"); err != nil {
+			tb.Fatalf("apt-get source python3.13 of Debian's trixie: %v\n%s", err, out)
+		}
+		archives, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.xz"))
+		if len(archives) != 1 {
+			tb.Fatalf("apt-get source python3.13 left %d archives, want 1", len(archives))
+		}
+		command(tb, dir, "tar", "-xf", archives[0], "--strip-components=1")
+		must(tb, os.WriteFile(filepath.Join(dir, "Modules/Setup.local"), []byte(modulesOff), 0o644))
+		command(tb, dir, "./configure", "-q", "--disable-gil", "--without-ensurepip", "--disable-test-modules",
+			"OPT=-O1 -DNDEBUG")
+		command(tb, dir, "make", "-s", "-j"+fmt.Sprint(runtime.NumCPU()))
+	}), "python")
 }
 
 // closure returns a directory with the unpacked content of packages of another release of Debian and of all their

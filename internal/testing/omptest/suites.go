@@ -127,6 +127,9 @@ func mirror(tb testing.TB) string {
 	return ""
 }
 
+// sourcePackages takes the place of an architecture in aptLists, for lists of source packages.
+const sourcePackages = "source"
+
 // aptLists returns a function that runs apt with package lists of one release of Debian, and one architecture (""
 // is the system's own), which it downloads first.
 func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string) ([]byte, error) {
@@ -137,7 +140,7 @@ func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string
 			"Dir::State::status=/dev/null", "-o", "Dir::Etc::sourcelist="+filepath.Join(state, "sources.list"),
 			"-o", "Dir::Etc::sourceparts=/nonexistent", "-o", "Acquire::Languages=none", "-o",
 			"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false")
-		if arch != "" {
+		if arch != "" && arch != sourcePackages {
 			all = append(all, "-o", "APT::Architecture="+arch, "-o", "APT::Architectures="+arch)
 		}
 		cmd := exec.Command(all[0], append(all[1:], args[1:]...)...)
@@ -149,8 +152,12 @@ func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string
 		for _, sub := range []string{"lists/partial", "archives/partial"} {
 			must(tb, os.MkdirAll(filepath.Join(dir, sub), 0o755))
 		}
-		line := fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", mirror(tb),
-			suite)
+		kind := "deb"
+		if arch == sourcePackages {
+			kind = "deb-src"
+		}
+		line := fmt.Sprintf("%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", kind,
+			mirror(tb), suite)
 		must(tb, os.WriteFile(filepath.Join(dir, "sources.list"), []byte(line), 0o644))
 		if out, err := run(dir, "apt-get", "-q", "update"); err != nil {
 			tb.Fatalf("package lists of Debian's %s: %v\n%s\nthis needs network and the package debian-archive-keyring",

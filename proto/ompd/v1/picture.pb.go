@@ -200,6 +200,8 @@ const (
 	StateName_STATE_NAME_ENDING StateName = 38
 	// In a function of MPI.
 	StateName_STATE_NAME_WAIT_MPI StateName = 39
+	// For the start or the end of a pause of all Python threads.
+	StateName_STATE_NAME_WAIT_PAUSE StateName = 40
 )
 
 // Enum value maps for StateName.
@@ -245,6 +247,7 @@ var (
 		37: "STATE_NAME_ENDLESS_LOOP",
 		38: "STATE_NAME_ENDING",
 		39: "STATE_NAME_WAIT_MPI",
+		40: "STATE_NAME_WAIT_PAUSE",
 	}
 	StateName_value = map[string]int32{
 		"STATE_NAME_UNSPECIFIED":                     0,
@@ -287,6 +290,7 @@ var (
 		"STATE_NAME_ENDLESS_LOOP":                    37,
 		"STATE_NAME_ENDING":                          38,
 		"STATE_NAME_WAIT_MPI":                        39,
+		"STATE_NAME_WAIT_PAUSE":                      40,
 	}
 )
 
@@ -659,6 +663,8 @@ const (
 	WaitKind_WAIT_KIND_TARGET_MAP WaitKind = 25
 	// The update of mapped data.
 	WaitKind_WAIT_KIND_TARGET_UPDATE WaitKind = 26
+	// Start or end of a pause of all threads of a free-threaded Python.
+	WaitKind_WAIT_KIND_PAUSE WaitKind = 27
 )
 
 // Enum value maps for WaitKind.
@@ -691,6 +697,7 @@ var (
 		24: "WAIT_KIND_TARGET",
 		25: "WAIT_KIND_TARGET_MAP",
 		26: "WAIT_KIND_TARGET_UPDATE",
+		27: "WAIT_KIND_PAUSE",
 	}
 	WaitKind_value = map[string]int32{
 		"WAIT_KIND_UNSPECIFIED":     0,
@@ -720,6 +727,7 @@ var (
 		"WAIT_KIND_TARGET":          24,
 		"WAIT_KIND_TARGET_MAP":      25,
 		"WAIT_KIND_TARGET_UPDATE":   26,
+		"WAIT_KIND_PAUSE":           27,
 	}
 )
 
@@ -5007,7 +5015,9 @@ type Wait struct {
 	Sleep *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	// The PID of the child process that it waits for, as the process numbers it; 0 for any child.
 	// Missing unless it waits in a system call for the end of a child.
-	Child         *int64 `protobuf:"varint,17,opt,name=child,proto3,oneof" json:"child,omitempty"`
+	Child *int64 `protobuf:"varint,17,opt,name=child,proto3,oneof" json:"child,omitempty"`
+	// The LWPs that must all continue first, the first of which is wait_on; only for kind pause.
+	Threads       []int64 `protobuf:"varint,18,rep,packed,name=threads,proto3" json:"threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5159,6 +5169,13 @@ func (x *Wait) GetChild() int64 {
 		return *x.Child
 	}
 	return 0
+}
+
+func (x *Wait) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
 }
 
 // Awaited is the object of a wait that is no lock: the unfinished tasks of a taskwait with
@@ -11914,7 +11931,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
 	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
-	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\"\x88\x04\n" +
+	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\"\xa2\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
@@ -11933,7 +11950,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\abarrier\x18\x0e \x01(\tR\abarrier\x12*\n" +
 	"\aawaited\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\aawaited\x12$\n" +
 	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleep\x12\x19\n" +
-	"\x05child\x18\x11 \x01(\x03H\x02R\x05child\x88\x01\x01B\n" +
+	"\x05child\x18\x11 \x01(\x03H\x02R\x05child\x88\x01\x01\x12\x18\n" +
+	"\athreads\x18\x12 \x03(\x03R\athreadsB\n" +
 	"\n" +
 	"\b_addressB\v\n" +
 	"\t_variableB\b\n" +
@@ -12542,7 +12560,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\vROLE_WORKER\x10\x03\x12\r\n" +
 	"\tROLE_IDLE\x10\x04\x12\r\n" +
 	"\tROLE_NONE\x10\x05\x12\x10\n" +
-	"\fROLE_UNKNOWN\x10\x06*\xcc\t\n" +
+	"\fROLE_UNKNOWN\x10\x06*\xe7\t\n" +
 	"\tStateName\x12\x1a\n" +
 	"\x16STATE_NAME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16STATE_NAME_WORK_SERIAL\x10\x01\x12\x1c\n" +
@@ -12584,7 +12602,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x1fSTATE_NAME_WAIT_PTHREAD_BARRIER\x10$\x12\x1b\n" +
 	"\x17STATE_NAME_ENDLESS_LOOP\x10%\x12\x15\n" +
 	"\x11STATE_NAME_ENDING\x10&\x12\x17\n" +
-	"\x13STATE_NAME_WAIT_MPI\x10'*\x82\x01\n" +
+	"\x13STATE_NAME_WAIT_MPI\x10'\x12\x19\n" +
+	"\x15STATE_NAME_WAIT_PAUSE\x10(*\x82\x01\n" +
 	"\tFrameKind\x12\x1a\n" +
 	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFRAME_KIND_USER\x10\x01\x12\x16\n" +
@@ -12630,7 +12649,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eSEVERITY_CRASH\x10\x01\x12\x11\n" +
 	"\rSEVERITY_HANG\x10\x02\x12\x14\n" +
 	"\x10SEVERITY_WARNING\x10\x03\x12\x11\n" +
-	"\rSEVERITY_INFO\x10\x04*\xfb\x04\n" +
+	"\rSEVERITY_INFO\x10\x04*\x90\x05\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eWAIT_KIND_LOCK\x10\x01\x12\x17\n" +
@@ -12659,7 +12678,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x13WAIT_KIND_REDUCTION\x10\x17\x12\x14\n" +
 	"\x10WAIT_KIND_TARGET\x10\x18\x12\x18\n" +
 	"\x14WAIT_KIND_TARGET_MAP\x10\x19\x12\x1b\n" +
-	"\x17WAIT_KIND_TARGET_UPDATE\x10\x1a*`\n" +
+	"\x17WAIT_KIND_TARGET_UPDATE\x10\x1a\x12\x13\n" +
+	"\x0fWAIT_KIND_PAUSE\x10\x1b*`\n" +
 	"\vStateSource\x12\x1c\n" +
 	"\x18STATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STATE_SOURCE_TRACKED\x10\x01\x12\x19\n" +

@@ -64,6 +64,20 @@ func TestPythonCallbacks(t *testing.T) {
 	}
 }
 
+// TestPythonPause looks at a free-threaded Python whose pauses of all threads wait for an attached thread.
+func TestPythonPause(t *testing.T) {
+	python, library := omptest.FreeThreadedPython(t), pythonLibrary(t)
+	start := "waits for the " + picture.PauseStart + ", which depends on LWP"
+	for _, tt := range []pythonCallback{
+		{"lock", picture.VerdictDeadlock, []string{start, "still attached", "CDLL in place of PyDLL"}},
+		{"collector", picture.VerdictDeadlock, []string{start, "waits for the " + picture.PauseEnd, "lock table"}},
+		{"lock_turns", "", nil},
+		{"collector_turns", "", nil},
+	} {
+		t.Run(tt.way, func(t *testing.T) { checkPython(t, python, "pause.py", library, tt) })
+	}
+}
+
 // TestPythonLockOutside checks that the wait of a thread without OpenMP for the lock of the interpreter is shown, with
 // the holder.
 func TestPythonLockOutside(t *testing.T) {
@@ -103,7 +117,7 @@ func TestPythonLocks(t *testing.T) {
 	}
 }
 
-// pythonCallback is a way of testdata/python/callbacks.py.
+// pythonCallback is a way of a script of testdata/python.
 type pythonCallback struct {
 	way  string
 	kind picture.VerdictKind // empty: it continues
@@ -113,7 +127,13 @@ type pythonCallback struct {
 // checkPythonCallbacks runs testdata/python/callbacks.py with an interpreter until it hangs, or is seen several times.
 func checkPythonCallbacks(t *testing.T, python, library string, tt pythonCallback) {
 	t.Helper()
-	cmd := pythonScript(t, python, "callbacks.py", library, tt.way)
+	checkPython(t, python, "callbacks.py", library, tt)
+}
+
+// checkPython does so with a script of testdata/python.
+func checkPython(t *testing.T, python, script, library string, tt pythonCallback) {
+	t.Helper()
+	cmd := pythonScript(t, python, script, library, tt.way)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=4")
 	startPython(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
@@ -187,16 +207,24 @@ var pythons = []struct{ suite, release string }{
 // TestPythonFrames compares the Python frames of a thread with those that the program itself reports
 // (traceback.extract_stack), live and in a core.
 func TestPythonFrames(t *testing.T) {
-	type interpreter struct{ name, path string }
-	all := []interpreter{{"system", "/usr/bin/python3"}}
+	type interpreter struct {
+		name string
+		path func(t *testing.T) string
+	}
+	all := []interpreter{
+		{"system", func(*testing.T) string { return "/usr/bin/python3" }},
+		{"3.13t", func(t *testing.T) string { return omptest.FreeThreadedPython(t) }},
+	}
 	if omptest.Full() {
 		for _, p := range pythons {
-			all = append(all, interpreter{p.release, omptest.PythonOf(t, p.suite, p.release)})
+			all = append(all, interpreter{p.release, func(t *testing.T) string {
+				return omptest.PythonOf(t, p.suite, p.release)
+			}})
 		}
 	}
 	for _, in := range all {
 		t.Run(in.name, func(t *testing.T) {
-			pid, want := startPythonFrames(t, in.path)
+			pid, want := startPythonFrames(t, in.path(t))
 			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(pid))
 			checkPythonFrames(t, e2e.Decode(t, out), want)
 			core := gcore(t, pid)
@@ -204,6 +232,77 @@ func TestPythonFrames(t *testing.T) {
 			checkPythonFrames(t, e2e.Decode(t, out), want)
 		})
 	}
+}
+
+// TestPythonRunning looks at threads that execute Python code all the time. Each of their stacks consists of calls that
+// the program itself has reported before: its outermost function, the lines of its calls, and a line of its innermost
+// function.
+func TestPythonRunning(t *testing.T) {
+	omptest.NeedsMore(t, "python3")
+	looks := omptest.Number(t, "looks", 10)
+	all := []string{"/usr/bin/python3"}
+	if omptest.Full() {
+		for _, p := range pythons {
+			if p.release != "3.9" { // no code object has lines (co_lines)
+				all = append(all, omptest.PythonOf(t, p.suite, p.release))
+			}
+		}
+	}
+	for _, python := range all {
+		output := filepath.Join(t.TempDir(), "calls")
+		cmd := pythonScript(t, python, "running.py", output)
+		startPython(t, cmd)
+		text, err := os.ReadFile(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{}
+		for line := range strings.Lines(string(text)) {
+			known[strings.TrimSpace(line)] = true
+		}
+		stacks, frames := 0, 0
+		for range looks {
+			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(cmd.Process.Pid))
+			pic := e2e.Decode(t, out)
+			for _, th := range pic.Threads {
+				n := checkKnownCalls(t, th, known)
+				if frames += n; n > 0 {
+					stacks++
+				}
+			}
+		}
+		t.Logf("%s: %d looks, %d stacks, %d frames of Python", python, looks, stacks, frames)
+		if stacks < looks { // one of the two threads at least, each time
+			t.Errorf("%s: %d stacks in %d looks", python, stacks, looks)
+		}
+	}
+}
+
+// checkKnownCalls checks that the Python stack of a thread consists of known calls, and returns the number of frames.
+func checkKnownCalls(t *testing.T, th picture.Thread, known map[string]bool) int {
+	t.Helper()
+	var names []string
+	var lines []int
+	for _, f := range th.UserStack {
+		if f.Language == picture.LanguagePython {
+			function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+			names, lines = append(names, filepath.Base(f.File)+" "+function), append(lines, f.Line)
+		}
+	}
+	if len(names) == 0 {
+		t.Errorf("thread %d has no Python frames: %+v, %q", th.LWP, th.UserStack, th.Errors)
+		return 0
+	}
+	want := []string{fmt.Sprintf("line %s %d", names[0], lines[0]), "root " + names[len(names)-1]}
+	for i := 1; i < len(names); i++ {
+		want = append(want, fmt.Sprintf("call %s %d %s", names[i], lines[i], names[i-1]))
+	}
+	for _, w := range want {
+		if !known[w] {
+			t.Errorf("thread %d: no %q; its stack is %q %v", th.LWP, w, names, lines)
+		}
+	}
+	return len(names)
 }
 
 // TestDamagedPython checks that a core with a damaged interpreter has its threads, a warning, and a line in doctor.

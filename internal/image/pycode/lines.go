@@ -28,17 +28,29 @@ const (
 	noLocation = 15
 )
 
-// lineOfLocations finds a code unit in a location table: the first byte of an entry has its kind and the number of
-// code units.
+// lineOfLocations finds a code unit in a location table.
 func lineOfLocations(table []byte, first, unit int) int {
+	out := noLine
+	eachLocation(table, first, func(_, end, line int) bool {
+		out = line
+		return unit >= end
+	})
+	return out
+}
+
+// eachLocation calls visit with the entries of a location table, until it returns false: the code units from start to
+// before end, and their line. The first byte of an entry has its kind and the number of code units. After the last
+// entry, it calls visit with a line of noLine.
+func eachLocation(table []byte, first int, visit func(start, end, line int) bool) {
 	r := varints{table}
-	line, end := first, 0
+	line, start := first, 0
 	for len(r.rest) > 0 {
 		b := r.rest[0]
 		r.rest = r.rest[1:]
-		kind := int(b >> 3 & 15)
-		switch {
+		shown := &line
+		switch kind := int(b >> 3 & 15); {
 		case kind == noLocation:
+			shown = new(int)
 		case kind == long:
 			line += r.signed()
 			r.unsigned()
@@ -52,14 +64,13 @@ func lineOfLocations(table []byte, first, unit int) int {
 		default:
 			r.skip(1)
 		}
-		if end += int(b&7) + 1; unit < end {
-			if kind == noLocation {
-				return noLine
-			}
-			return line
+		end := start + int(b&7) + 1
+		if !visit(start, end, *shown) {
+			return
 		}
+		start = end
 	}
-	return noLine
+	visit(start, start, noLine)
 }
 
 // varints reads numbers of six bits a byte, lowest first; bit 6 marks all bytes but the last.

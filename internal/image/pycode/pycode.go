@@ -53,7 +53,7 @@ type Runtime struct {
 	address uint64
 	source  string
 	version uint64 // PY_VERSION_HEX, 0 if unknown
-	types   struct{ code, text, bytes uint64 }
+	types   struct{ code, text, bytes, tuple uint64 }
 	codes   map[uint64]*code
 }
 
@@ -71,6 +71,7 @@ type Thread struct {
 	Address     uint64
 	Interpreter uint64
 	Pthread     uint64 // the pthread_t of its thread
+	NativeID    uint64 // the kernel's number of the thread, which os.fork renews; 0 before 3.11
 	State       int    // of a free-threaded interpreter: Detached, Attached or Suspended
 }
 
@@ -79,6 +80,9 @@ type Frame struct {
 	Function string // the qualified name from 3.11 on
 	File     string // as the interpreter has it
 	Line     int    // 0 without one
+
+	code uint64 // the code object
+	at   int    // the offset in bytes of the present instruction
 }
 
 // Call is a call of the interpreter's C function, with its Python frames, innermost first.
@@ -122,6 +126,7 @@ func Open(c Config) (*Runtime, error) {
 	p.types.code, _ = c.Lookup("PyCode_Type")
 	p.types.text, _ = c.Lookup("PyUnicode_Type")
 	p.types.bytes, _ = c.Lookup("PyBytes_Type")
+	p.types.tuple, _ = c.Lookup("PyTuple_Type")
 	return p, nil
 }
 
@@ -191,6 +196,9 @@ func (p *Runtime) thread(at, interpreter uint64) (Thread, uint64, error) {
 			interpreter, ErrDamaged)
 	}
 	t := Thread{Address: at, Interpreter: interpreter, Pthread: word(b[:], p.l.threadID)}
+	if p.l.minor >= 11 {
+		t.NativeID = word(b[:], p.l.threadID+8)
+	}
 	if o, ok := pauses[p.l.minor]; ok && p.l.freeThreaded {
 		t.State = int(int32(word(b[:], o.threadState)))
 	}
@@ -333,7 +341,8 @@ func (p *Runtime) frame(at uint64) (frame, error) {
 	}
 	f.entry = p.l.entry != 0 && b[p.l.entry] != 0
 	const tags = 3 // of a reference, from 3.14 on
-	c := p.code(word(b[:], p.l.code) &^ tags)
+	address := word(b[:], p.l.code) &^ tags
+	c := p.code(address)
 	if c.err != nil {
 		return frame{}, c.err
 	}
@@ -342,7 +351,8 @@ func (p *Runtime) frame(at uint64) (frame, error) {
 		return frame{}, err
 	}
 	f.hidden = p.l.firstTraceable != 0 && f.owner != ownedByGenerator && int64(offset) < int64(c.traceable*unitSize)
-	f.Frame = Frame{Function: c.name, File: c.file, Line: lineOf(p.l.minor, c.lines, c.first, int(int64(offset)))}
+	f.Frame = Frame{Function: c.name, File: c.file, Line: lineOf(p.l.minor, c.lines, c.first, int(int64(offset))),
+		code: address, at: int(int64(offset))}
 	return f, nil
 }
 

@@ -115,6 +115,39 @@ func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
 	return in
 }
 
+// PythonUse is a line of a thread's Python code that reads a name.
+type PythonUse struct {
+	Frame picture.Frame   // at the line
+	Outer []picture.Frame // the frames outwards of it, innermost first
+}
+
+// PythonUses returns the lines at which the code of a thread's Python frames reads one of the names before its present
+// instruction, the innermost frame first. tid is the kernel's number of the thread: thread states with another one are
+// left out. complete is set if all frames were read.
+func (c *Code) PythonUses(pthread, tid uint64, names ...string) (uses []PythonUse, complete bool) {
+	complete = true
+	for _, t := range c.python().threads[pthread] {
+		if t.NativeID != tid || tid == 0 {
+			continue
+		}
+		calls, err := t.of.Runtime.Calls(t.Thread)
+		complete = complete && err == nil
+		var frames []pycode.Frame
+		for _, call := range calls {
+			frames = append(frames, call.Frames...)
+		}
+		for i, f := range frames {
+			lines, err := t.of.Runtime.NameLines(f, names...)
+			complete = complete && err == nil
+			for _, line := range lines {
+				f.Line = line
+				uses = append(uses, PythonUse{pythonPicture([]pycode.Frame{f})[0], pythonPicture(frames[i+1:])})
+			}
+		}
+	}
+	return uses, complete
+}
+
 // Interpreters returns the Python interpreters of the target.
 func (c *Code) Interpreters() []*Interpreter { return c.python().interpreters }
 

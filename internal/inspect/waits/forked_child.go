@@ -1,10 +1,13 @@
 package waits
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -20,6 +23,9 @@ func (wf *Finder) forkedAt() *picture.Frame {
 	}
 	st := wf.Threads.All[0].Stack()
 	if at := forkingLine(wf.pythonFrames(st)); at != nil {
+		return at
+	}
+	if at := wf.forkingUse(wf.Threads.All[0]); at != nil {
 		return at
 	}
 	for i, f := range st.Frames {
@@ -70,8 +76,12 @@ func forkingLine(fs []picture.Frame) *picture.Frame {
 	if i < 0 {
 		return nil
 	}
-	library := strings.TrimSuffix(fs[i].File, file) + "/"
-	for _, f := range fs[i:] {
+	return outside(strings.TrimSuffix(fs[i].File, file)+"/", fs[i:])
+}
+
+// outside returns the innermost of some Python frames that has a line and is not of the standard library, or nil.
+func outside(library string, fs []picture.Frame) *picture.Frame {
+	for _, f := range fs {
 		rest, ofLibrary := strings.CutPrefix(f.File, library)
 		packages, _, _ := strings.Cut(rest, "/")
 		if f.Line != 0 && !strings.HasPrefix(f.File, "<") && (!ofLibrary || strings.HasSuffix(packages, "-packages")) {
@@ -79,4 +89,28 @@ func forkingLine(fs []picture.Frame) *picture.Frame {
 		}
 	}
 	return nil
+}
+
+// libraryDirectory matches the directory of Python's standard library in the name of a file.
+var libraryDirectory = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*/lib/python3\.\d+t?/`) })
+
+// forkingUse returns the line of Python that called os.fork or os.forkpty, for a process that Python forked: only then
+// does the interpreter have the number of its thread. It is the only line of the thread's frames that reads one of
+// these names before the frame's present instruction; nil if there are several. If the standard library has the line,
+// it is the innermost one outside of it.
+func (wf *Finder) forkingUse(n *teams.Thread) *picture.Frame {
+	tid, err := wf.Data.Library().ThreadID(n.Pthread)
+	if err != nil {
+		return nil
+	}
+	uses, complete := wf.Code.PythonUses(n.Pthread, tid, "fork", "forkpty")
+	if !complete || len(uses) != 1 {
+		return nil
+	}
+	fs := append([]picture.Frame{uses[0].Frame}, uses[0].Outer...)
+	library := libraryDirectory().FindString(uses[0].Frame.File)
+	if library == "" {
+		return &fs[0]
+	}
+	return outside(library, fs)
 }

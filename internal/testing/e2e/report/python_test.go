@@ -199,6 +199,52 @@ func TestPythonForkedChild(t *testing.T) {
 	t.Fatalf("no verdict that says %q; at last %+v, warnings %q", says, pic.Verdicts, pic.Warnings)
 }
 
+// TestPythonOSFork checks that the verdict on a child of os.fork names the line of Python that forked it, where one
+// line did so.
+func TestPythonOSFork(t *testing.T) {
+	library := pythonLibrary(t)
+	for _, tt := range []struct{ way, says string }{
+		{"attribute", "fork was called in by_attribute os_fork.py:24 (Python)"},
+		{"variable", "fork was called in by_variable os_fork.py:35 (Python)"},
+		{"library", "fork was called in by_library os_fork.py:51 (Python)"},
+		{"several", ""},
+	} {
+		t.Run(tt.way, func(t *testing.T) { checkOSFork(t, "/usr/bin/python3", library, tt.way, tt.says) })
+	}
+	const says = "fork was called in by_attribute os_fork.py:24 (Python)"
+	t.Run("3.13t", func(t *testing.T) { checkOSFork(t, omptest.FreeThreadedPython(t), library, "attribute", says) })
+	for _, p := range pythons {
+		if p.suite == "bullseye" || !omptest.Full() {
+			continue // the C library of bullseye is too old for the system's libgomp
+		}
+		t.Run(p.release, func(t *testing.T) {
+			checkOSFork(t, omptest.PythonOf(t, p.suite, p.release), library, "attribute", says)
+		})
+	}
+}
+
+// checkOSFork looks at the child of testdata/python/os_fork.py. If says is empty, no line must be named.
+func checkOSFork(t *testing.T, python, library, way, says string) {
+	t.Helper()
+	cmd := pythonScript(t, python, "os_fork.py", library, way)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2")
+	child, err := strconv.Atoi(strings.TrimSpace(startPython(t, cmd)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) }) // it may have ended
+	var pic *picture.Picture
+	for range pythonLooks {
+		if _, pic = e2e.Diagnose(t, strconv.Itoa(child)); pythonSays(pic, picture.VerdictForkChild, nil) {
+			break
+		}
+	}
+	named := pythonSays(pic, picture.VerdictForkChild, []string{"fork was called in"})
+	if !pythonSays(pic, picture.VerdictForkChild, []string{says}) || named != (says != "") {
+		t.Errorf("no verdict that says %q: %+v, warnings %q", says, pic.Verdicts, pic.Warnings)
+	}
+}
+
 // pythons are interpreters of Debian, of the suites in which omptest finds them.
 var pythons = []struct{ suite, release string }{
 	{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"},

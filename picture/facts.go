@@ -178,12 +178,11 @@ type Release struct {
 	Frame     *Frame    `json:"frame,omitempty" pb:"4"` // the call
 }
 
-// Leak is a place at which code that acquires a lock continues without releasing it: a branch, a
-// call that may be left by an exception or a jump, or the acquisition in code that keeps the lock on
-// each path.
+// Leak is a place at which code that acquires a lock continues without releasing it: a branch, or
+// a call that may be left by an exception or a jump.
 type Leak struct {
 	Frame Frame `json:"frame" pb:"1"`
-	// ExitCall is the function with which the call at this place may be left; missing for another place.
+	// ExitCall is the function with which the call at this place may be left; missing for a branch.
 	ExitCall string `json:"exit_call,omitempty" pb:"2"`
 	// FailedCheck is set if that call throws only if a check of the language or of its library fails, such as that of
 	// an index: most such calls are never executed.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
@@ -12,9 +11,9 @@ import (
 type Departure struct {
 	flow.Departure
 	// Call is the address after a call that may leave the function by an exception or a jump while the lock is
-	// held, or after one that acquires the lock and that no path to a release follows; 0 for a branch.
+	// held; 0 for a branch.
 	Call uint64
-	// Throws is the function that leaves it; "" if the function keeps the lock.
+	// Throws is the function that leaves it.
 	Throws string
 }
 
@@ -44,7 +43,6 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 			continue
 		}
 		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
-			d.takers = t.Frames[i+1:]
 			d.takenBy(f, s.Index, 0, nil)
 		}
 	}
@@ -53,7 +51,6 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 			break
 		}
 		f := l.p.functionAt(h.Thread.Frames[h.Frame].lookup())
-		d.takers = h.Thread.Frames[h.Frame+1:]
 		for _, s := range h.Taken {
 			d.takenBy(f, s.Index, maxTakeDepth, nil)
 		}
@@ -61,8 +58,6 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	switch {
 	case len(d.sure) > 0:
 		return d.sure
-	case len(d.kept) > 0:
-		return d.kept
 	case len(d.thrown) > 0:
 		return d.thrown
 	}
@@ -77,10 +72,8 @@ type departures struct {
 	seen    map[uint64]bool // functions, by entry
 	asked   map[taking]int  // depth of the calls followed from a site, plus 1
 	sure    []Departure     // branches, and calls that throw
-	kept    []Departure     // calls that acquire the lock, in functions that keep it on each path
 	thrown  []Departure     // calls of functions that may throw
 	checked []Departure     // failing checks of the language or of its library, which are rare
-	takers  []Frame         // callers of the function on a stack that is searched
 }
 
 // taking is a call site of a function, by its entry, that takes a lock or leads to one that does.
@@ -165,69 +158,11 @@ func (d *departures) look(f *function, index int, callers []call) {
 	for _, w := range f.flow.Departures(does, first, alike) {
 		add(&d.sure, Departure{Departure: w})
 	}
-	for i, e := range does {
-		s := &f.sites[i]
-		if e == flow.Sets && len(callers) == 0 && !d.isReleasedFrom(f, s.Return, alike, false) {
-			add(&d.kept, Departure{Call: max(s.Return, s.PC+1)})
-		}
-	}
 	for i, held := range f.flow.TrueAt(does) {
-		s := &f.sites[i]
-		after := s.Return
-		if symbolic.NoReturn(s.Name) {
-			after = f.sites[index].Return
-		}
-		if held && does[i] == flow.NoEffect && d.isReleasedFrom(f, after, alike, len(callers) > 0) {
+		if s := &f.sites[i]; held && does[i] == flow.NoEffect {
 			d.addExits(s, append([]call{{f, s.PC, s.Return == 0}}, callers...))
 		}
 	}
-}
-
-// isReleasedFrom reports whether a lock that is held at an address of f may be released, in f or by a caller, or if f
-// does not end with the lock held. If not, it is left in any case, and no exception is the cause. called means that f
-// has callers besides those on the stack.
-func (d *departures) isReleasedFrom(f *function, pc uint64, effects []flow.Effect, called bool) bool {
-	from, ok := flow.AheadOf(f.flow, flow.Point{PC: pc, Exact: true})
-	if pc == 0 || !ok {
-		return true
-	}
-	stops := make([]bool, len(effects))
-	for i, e := range effects {
-		stops[i] = e == flow.Sets || e == flow.NoReturn
-	}
-	reached, returns := from.Reach(flow.Paths{Stops: stops})
-	for i, e := range effects {
-		if reached[i] && e.MayClears() {
-			return true
-		}
-	}
-	return !returns || called || d.mayCallersRelease()
-}
-
-// mayCallersRelease reports whether a caller of the searched function, on the stack, may release a lock of the family.
-func (d *departures) mayCallersRelease() bool {
-	for i := range d.takers {
-		fr := &d.takers[i]
-		f := d.p.functionAt(fr.lookup())
-		if !fr.User || f == nil {
-			return fr.User
-		}
-		from, ok := flow.AheadOf(f.flow, flow.Point{PC: fr.PC, Exact: fr.Exact})
-		if !ok || fr.Guess {
-			return true
-		}
-		reached, returns := from.Reach(flow.Paths{})
-		sites := d.p.familySites(f, d.family)
-		for k, e := range sites.effects {
-			if reached[sites.site[k]] && e.does.MayClears() {
-				return true
-			}
-		}
-		if !returns {
-			return false
-		}
-	}
-	return false
 }
 
 // addExits adds the ways in which the call at s may leave its caller without returning. chain contains this call and

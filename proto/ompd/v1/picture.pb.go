@@ -5642,13 +5642,12 @@ func (x *Candidates) GetIncomplete() bool {
 	return false
 }
 
-// Leak is a place at which code that acquires a lock continues without releasing it: a branch, a
-// call that may be left by an exception or a jump, or the acquisition in code that keeps the lock
-// on each path.
+// Leak is a place at which code that acquires a lock continues without releasing it: a branch, or a
+// call that may be left by an exception or a jump.
 type Leak struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Frame *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
-	// The function with which the call at this place may be left; missing for another place.
+	// The function with which the call at this place may be left; missing for a branch.
 	ExitCall string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
 	// Set if that call throws only if a check of the language or of its library fails, such as that
 	// of an index: most such calls are never executed.

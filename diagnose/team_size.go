@@ -132,18 +132,23 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 				"; nothing else keeps the team small"}
 		}
 		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize)
-	case f.clause == 1 && f.MaybeIf:
-		return cause{reason: "its num_threads clause says 1, or its if clause was false", program: true,
-			evidence: []string{"the code that forks it requests 1 thread" + lineAfter(" at ", f.Frame)}}, true
 	case f.clause == 1 && r.TeamSize == 1 && f.procs > 1 && len(r.Threads) > 0 && len(x.masks[r.Threads[0]]) == 1:
-		return cause{
+		c := cause{
 			reason: "its clause says " + by + ", and its thread may use one processor only: the program may have " +
 				"counted the processors of that thread",
 			evidence: append([]string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)},
 				x.oneProcessorEvidence(forked)...),
 			fix: "count processors before the first parallel region, or by omp_get_num_procs: the runtime has bound " +
 				"the initial thread to one (OMP_PROC_BIND, OMP_PLACES); or do not bind threads",
-		}, true
+		}
+		if f.MaybeIf {
+			c.reason += "; or its if clause was false"
+			c.program = true // perhaps, so it is no warning
+		}
+		return c, true
+	case f.clause == 1 && f.MaybeIf:
+		return cause{reason: "its num_threads clause says 1, or its if clause was false", program: true,
+			evidence: []string{"the code that forks it requests 1 thread" + lineAfter(" at ", f.Frame)}}, true
 	case requested == r.TeamSize && f.clause > 0:
 		return cause{reason: "its clause says " + by, program: true,
 			evidence: []string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)}}, true

@@ -52,6 +52,15 @@ func TestAsked(t *testing.T) {
 			s.Facts.Processors = &picture.Processors{Masks: []picture.Mask{{Processors: []int{3}, Threads: []int{1}}}}
 		}), []want{warning(picture.VerdictOneThread, "before the first parallel region", "may use one processor only",
 			1)}},
+		{"a clause of 1, or an if clause, of a thread that is bound to one processor", 1,
+			forked(func(s scene, f *picture.Fork) {
+				clause(1)(s, f)
+				f.MaybeIf = true
+				s.Facts.Processors = &picture.Processors{
+					Masks: []picture.Mask{{Processors: []int{3}, Threads: []int{1}}},
+				}
+			}), []want{info(picture.VerdictOneThread, "before the first parallel region",
+				"may have counted the processors of that thread; or its if clause was false", 1)}},
 		{"a clause of 1, or an if clause", 1, forked(func(s scene, f *picture.Fork) {
 			clause(1)(s, f)
 			f.MaybeIf = true

@@ -54,6 +54,9 @@ func (p *factParts) addMachine(pic *picture.Picture, facts *picture.Facts) {
 	facts.Processors = p.findProcessors(pic, facts.Forks)
 }
 
+// isOne reports whether a number is known to be 1.
+func isOne(n *int) bool { return n != nil && *n == 1 }
+
 // findProcessors finds the running threads, and the processors that threads may use.
 func (p *factParts) findProcessors(pic *picture.Picture, forks []picture.Fork) *picture.Processors {
 	out := &picture.Processors{}
@@ -72,7 +75,7 @@ func (p *factParts) findProcessors(pic *picture.Picture, forks []picture.Fork) *
 		}
 	}
 	for _, f := range forks {
-		if lwp := first[f.Region]; lwp != 0 && f.NumProcs != nil && *f.NumProcs == 1 {
+		if lwp := first[f.Region]; lwp != 0 && (isOne(f.NumProcs) || isOne(f.ClauseValue)) {
 			ask[lwp] = true
 		}
 	}

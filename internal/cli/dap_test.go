@@ -64,12 +64,18 @@ func TestDap(t *testing.T) {
 		}
 	}
 	for expression, want := range map[string]string{
-		"omp threads --json": `"schema"`, "omp threads --lwp 5608": "5608", "omp report --fast": "unknown flag",
-		"omp threads core": "one target at a time",
+		"omp threads --json": `"schema"`, "omp threads --lwp 5608": "5608",
 	} {
 		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": expression})
 		if !strings.Contains(r.Result, want) {
 			t.Errorf("%s shows no %q:\n%s", expression, want, r.Result)
+		}
+	}
+	for expression, want := range map[string]string{
+		"omp report --fast": "unknown flag", "omp threads core": "one target at a time",
+	} {
+		if text := c.Refused("evaluate", map[string]any{"expression": expression}); !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", expression, text, want)
 		}
 	}
 	daptest.Ask[any](c, "disconnect", nil)
@@ -87,13 +93,16 @@ func TestDapProfile(t *testing.T) {
 	daptest.Ask[any](c, "attach", map[string]any{"target": p.PID})
 	c.Event("stopped")
 	for line, want := range map[string]string{
-		"omp profile --samples 2": "lock lock", "omp profile 1ms": "PLACES", "omp profile --fast": "unknown flag",
-		"omp help": "omp profile 10s",
+		"omp profile --samples 2": "lock lock", "omp profile 1ms": "PLACES", "omp help": "omp profile 10s",
 	} {
 		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": line})
 		if !strings.Contains(r.Result, want) {
 			t.Errorf("%s shows no %q:\n%s", line, want, r.Result)
 		}
+	}
+	wrong := map[string]any{"expression": "omp profile --fast"}
+	if text := c.Refused("evaluate", wrong); !strings.Contains(text, "unknown flag") {
+		t.Errorf("a wrong flag: %q", text)
 	}
 	daptest.Ask[any](c, "disconnect", nil)
 	omptest.Equal(t, "exit status", <-status, ExitOK)

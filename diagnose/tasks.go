@@ -231,9 +231,11 @@ func fulfillersText(d *dependencies) string {
 	var order []string
 	for _, id := range c.Tasks {
 		at := "" // not started
-		if t := d.tasks[id]; t != nil && (t.Function == nil || t.Function.Address == nil) {
+		switch t := d.tasks[id]; {
+		case t == nil:
+		case t.Function == nil || t.Function.Address == nil:
 			at = unknown
-		} else if t := d.tasks[id]; t != nil && hasLine(t.Function) {
+		case hasLine(t.Function):
 			at = codePlace(t.Function)
 		}
 		if counts[at]++; counts[at] == 1 {

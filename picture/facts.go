@@ -83,7 +83,7 @@ type Wait struct {
 	Child *int `json:"child,omitempty" pb:"17"`
 	// Awaited are the tasks or the iteration that the wait names.
 	Awaited *Awaited `json:"awaited,omitempty" pb:"15"`
-	// Threads are the LWPs that must all continue first, the first of which is WaitOn; only for kind pause.
+	// Threads are the LWPs that must all continue first, starting with WaitOn; only for kind pause.
 	Threads []int `json:"threads,omitempty" pb:"18"`
 }
 

@@ -5016,7 +5016,7 @@ type Wait struct {
 	// The PID of the child process that it waits for, as the process numbers it; 0 for any child.
 	// Missing unless it waits in a system call for the end of a child.
 	Child *int64 `protobuf:"varint,17,opt,name=child,proto3,oneof" json:"child,omitempty"`
-	// The LWPs that must all continue first, the first of which is wait_on; only for kind pause.
+	// The LWPs that must all continue first, starting with wait_on; only for kind pause.
 	Threads       []int64 `protobuf:"varint,18,rep,packed,name=threads,proto3" json:"threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -385,8 +385,7 @@ const (
 
 // printLoops prints the worksharing loops and sections, each with the positions of its threads.
 func (p *threadTable) printLoops() {
-	var order []string
-	members := map[string][]picture.Thread{}
+	var loops groups
 	for _, t := range p.pic.Threads {
 		if t.Loop == nil {
 			continue
@@ -401,35 +400,22 @@ func (p *threadTable) printLoops() {
 		} else if f, ok := phrase.InnermostUser(t.UserStack); ok && t.Loop.From == nil {
 			key += "\x00" + f.Place() // loops of one form are kept apart by their places
 		}
-		if len(members[key]) == 0 {
-			order = append(order, key)
-		}
-		members[key] = append(members[key], t)
+		loops.add(key, t)
 	}
-	if len(order) == 0 {
-		return
-	}
-	p.printLine("")
-	p.printLine(p.bold("LOOPS"))
-	for i, key := range order {
-		if i == maxLoops && !p.all {
-			p.printf("  … %d more; --all shows them", len(order)-i)
-			break
-		}
-		ts := members[key]
+	p.printGroups("LOOPS", &loops, maxLoops, func(key string, ts []picture.Thread) {
 		if p.all {
 			_, key, _ = strings.Cut(key, " ")
 		}
 		key, _, _ = strings.Cut(key, "\x00")
 		if p.all {
 			p.printWrapped("  "+p.threadNames(ts)+"  ", key)
-			continue
+			return
 		}
 		p.printWrapped("  ", key+": "+p.threadNames(ts))
 		if list := positions(ts); list != "" {
 			p.printWrapped("    "+p.dim("at")+" ", list)
 		}
-	}
+	})
 }
 
 // maxTargets bounds the lines on target constructs.
@@ -437,29 +423,48 @@ const maxTargets = 16
 
 // printTargets prints the target constructs that threads execute or wait for.
 func (p *threadTable) printTargets() {
-	var order []string
-	members := map[string][]picture.Thread{}
+	var constructs groups
 	for _, t := range p.pic.Threads {
-		if t.Target == nil {
-			continue
+		if t.Target != nil {
+			constructs.add(phrase.TargetConstruct(t.Target), t)
 		}
-		key := phrase.TargetConstruct(t.Target)
-		if len(members[key]) == 0 {
-			order = append(order, key)
-		}
-		members[key] = append(members[key], t)
 	}
-	if len(order) == 0 {
+	p.printGroups("TARGET CONSTRUCTS", &constructs, maxTargets, func(key string, ts []picture.Thread) {
+		p.printWrapped("  ", key+": "+p.threadNames(ts))
+	})
+}
+
+// groups has threads by a text that is the same for all threads of a group, in the order of the first thread.
+type groups struct {
+	order   []string
+	members map[string][]picture.Thread
+}
+
+// add adds a thread to the group of a text.
+func (g *groups) add(key string, t picture.Thread) {
+	if g.members == nil {
+		g.members = map[string][]picture.Thread{}
+	}
+	if len(g.members[key]) == 0 {
+		g.order = append(g.order, key)
+	}
+	g.members[key] = append(g.members[key], t)
+}
+
+// printGroups prints a section with a group per call of printGroup: at most limit groups, unless all are wanted. Without a
+// group, there is no section.
+func (p *threadTable) printGroups(title string, g *groups, limit int, printGroup func(string, []picture.Thread)) {
+	if len(g.order) == 0 {
 		return
 	}
 	p.printLine("")
-	p.printLine(p.bold("TARGET CONSTRUCTS"))
-	for i, key := range order {
-		if i == maxTargets && !p.all {
-			p.printf("  … %d more; --all shows them", len(order)-i)
+	p.printLine(p.bold(title))
+	for i, key := range g.order {
+		if i == limit && !p.all {
+			p.printf("  … %d more; --all shows them", len(g.order)-i)
 			break
 		}
-		p.printWrapped("  ", key+": "+p.threadNames(members[key]))
+		printGroup(key, g.members[key])
 	}
 }
 

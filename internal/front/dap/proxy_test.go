@@ -245,19 +245,25 @@ func TestProxyAdds(t *testing.T) {
 	}
 }
 
+// attachCore attaches to a core: the adapter gets the request, and the client the stop.
+func (e *ends) attachCore(target any) {
+	e.t.Helper()
+	attach := frame(fmt.Sprintf(
+		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, target))
+	e.send(e.client, attach)
+	e.expect(e.fromUs, attach)
+	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
+	e.send(e.adapter, stopped)
+	e.expect(e.toUser, stopped)
+}
+
 func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
 	e := startProxy(t, dap.ProxyConfig{
 		Attach: dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string), RuntimeFrames: whole},
 	})
 	e.whole = whole
 	e.greet(`{}`)
-	attach := frame(fmt.Sprintf(
-		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
-	e.send(e.client, attach)
-	e.expect(e.fromUs, attach)
-	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
-	e.send(e.adapter, stopped)
-	e.expect(e.toUser, stopped)
+	e.attachCore(core["target"])
 	if _, m := e.next(e.toUser); m.Event != "output" || !strings.Contains(string(m.Body), "DEADLOCK") {
 		t.Errorf("the verdict is told by %+v", m)
 	}
@@ -372,13 +378,7 @@ func TestProxyFrames(t *testing.T) {
 	where := dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
 	e := startProxy(t, dap.ProxyConfig{Attach: where})
 	e.greet(`{}`)
-	attach := frame(fmt.Sprintf(
-		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
-	e.send(e.client, attach)
-	e.expect(e.fromUs, attach)
-	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
-	e.send(e.adapter, stopped)
-	e.expect(e.toUser, stopped)
+	e.attachCore(core["target"])
 	e.next(e.toUser)
 	e.next(e.toUser)
 

@@ -451,8 +451,8 @@ func (g *groups) add(key string, t picture.Thread) {
 	g.members[key] = append(g.members[key], t)
 }
 
-// printGroups prints a section with a group per call of printGroup: at most limit groups, unless all are wanted. Without a
-// group, there is no section.
+// printGroups prints a section, each group by a call of printGroup: at most limit groups, unless all are wanted.
+// Without a group, there is no section.
 func (p *threadTable) printGroups(title string, g *groups, limit int, printGroup func(string, []picture.Thread)) {
 	if len(g.order) == 0 {
 		return

@@ -55,21 +55,7 @@ func runArgs(t *testing.T, r omptest.Runtime, argv []string, env ...string) runn
 	}
 	p := running{Cmd: exec.Command(argv[0], argv[1:]...)}
 	p.Env = environment
-	out, err := p.StdoutPipe()
-	if err == nil {
-		err = p.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-	})
-	p.out = bufio.NewReader(out)
-	if p.said, err = p.out.ReadString('\n'); !strings.HasPrefix(p.said, "READY") {
-		t.Fatalf("%s on %s said %q: %v", argv[0], r.Name, p.said, err)
-	}
+	p.said, p.out = omptest.StartReady(t, p.Cmd)
 	return p
 }
 

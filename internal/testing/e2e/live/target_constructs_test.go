@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,19 +20,8 @@ func startTarget(t *testing.T, r omptest.Runtime, argv []string, env ...string) 
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "LD_LIBRARY_PATH="+r.Dir, "OMP_WAIT_POLICY=passive")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
-		t.Fatalf("the program printed %q: %v", line, err)
+	if line, _ := omptest.StartReady(t, cmd); line != "READY\n" {
+		t.Fatalf("the program printed %q", line)
 	}
 	return cmd.Process.Pid
 }
@@ -45,13 +33,14 @@ func awaitTarget(t *testing.T, pid int) (*picture.Picture, *picture.Thread) {
 		_, pic := e2e.Diagnose(t, fmt.Sprint(pid))
 		waiting := 0
 		for _, th := range pic.Threads {
-			if th.State != nil && strings.HasPrefix(string(th.State.Name), "wait_barrier") && !th.Hidden {
+			if th.State == nil {
+				continue
+			}
+			atBarrier := strings.HasPrefix(string(th.State.Name), "wait_barrier") && !th.Hidden
+			if atBarrier || th.State.Name == picture.StateTaskwait {
 				waiting++
 			}
 		}
-		waiting += len(slices.DeleteFunc(slices.Clone(pic.Threads), func(th picture.Thread) bool {
-			return th.State == nil || th.State.Name != picture.StateTaskwait
-		}))
 		i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.Target != nil })
 		if i >= 0 && waiting >= 2 {
 			return pic, &pic.Threads[i]

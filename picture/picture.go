@@ -353,6 +353,11 @@ type Task struct {
 	Errors []string `json:"errors,omitempty" pb:"14"`
 }
 
+// ICVScopes returns the scopes of internal control variables, the widest first.
+func ICVScopes() []string {
+	return []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"}
+}
+
 // ICV is one internal control variable at one place.
 //
 //contract:message Icv

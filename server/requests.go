@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -72,16 +73,13 @@ func checkSources(names []string) error {
 	return nil
 }
 
-// icvScopes are the scopes of internal control variables.
-var icvScopes = []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"}
-
 // checkIcvFilter returns an error for a filter with a name that no variable of the target has, or with an unknown
 // scope.
 func checkIcvFilter(f *ompdv1.IcvFilter, all []*ompdv1.Icv) error {
 	for _, scope := range f.GetScopes() {
-		if !slices.Contains(icvScopes, scope) {
+		if !slices.Contains(picture.ICVScopes(), scope) {
 			return failure(codes.InvalidArgument, "UNKNOWN_VALUE", "scopes has no %q: the scopes are %v", scope,
-				icvScopes)
+				picture.ICVScopes())
 		}
 	}
 	for _, name := range f.GetNames() {

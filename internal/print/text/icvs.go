@@ -77,7 +77,7 @@ func (g icvGroup) where() string {
 func groupICVs(icvs []picture.ICV) []icvGroup {
 	var out []icvGroup
 	at := map[string]int{}
-	for _, scope := range []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"} {
+	for _, scope := range picture.ICVScopes() {
 		for _, v := range icvs {
 			if v.Scope != scope {
 				continue

@@ -29,7 +29,7 @@ func benchmarkSample(b *testing.B, threads int, rt omptest.Runtime) {
 		b.Fatal(err)
 	}
 	defer target.Close()
-	p := &profiling{target: target}
+	p := &profiling{target: target, meter: target.source.(Meter)}
 	target.KeepFiles()
 	if err := p.look(b.Context()); err != nil {
 		b.Fatal(err)

@@ -10,8 +10,10 @@ import (
 
 // Files that a look may have open at once. With less, files of the program would seem to be missing.
 const (
-	needed = 16
-	opened = 6 // of these, files that may be open already: the standard files, two of Go's runtime, one of the parent
+	needed = 18
+	// opened is the number of these that may be open already: the standard files, those of Go's runtime (two for its
+	// poller, and one or two limits of control groups, which not every machine has), and one of the parent.
+	opened = 8
 )
 
 // exitStatus is the exit status of a target that could not be read.
@@ -22,7 +24,8 @@ func init() {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return
 	}
-	if free := countFree(l.Cur, needed-opened, isOpen); free < needed-opened {
+	// A limit below needed is refused even if enough is free: otherwise the least limit would depend on the machine.
+	if free := countFree(l.Cur, needed-opened, isOpen); l.Cur < needed || free < needed-opened {
 		_, _ = syscall.Write(syscall.Stderr, []byte("ompd-inspect: "+explain(l, free)+"\n")) // the exit status remains
 		syscall.Exit(exitStatus)
 	}

@@ -204,7 +204,7 @@ func TestFullFileSystems(t *testing.T) {
 	}
 }
 
-// TestFewOpenFiles starts the tool with few open files. With less than 16, each verb says so, as files would seem to
+// TestFewOpenFiles starts the tool with few open files. With less than 18, each verb says so, as files would seem to
 // be missing; with more, it works. With 6 and 7, Go's runtime would end before main.
 func TestFewOpenFiles(t *testing.T) {
 	golden, err := filepath.Abs(filepath.Join(e2e.GoldenDir, "gnu-barrier", "core.zst"))
@@ -234,8 +234,8 @@ func TestFewOpenFiles(t *testing.T) {
 			before + `ulimit -n "$0"; exec -a ompd-inspect "$@"`, strconv.Itoa(limit), tool.Path}, tool.Args[1:]...)...)
 		return e2e.RunCommand(t, cmd)
 	}
-	const least = 16
-	for limit := 3; limit <= 20; limit++ {
+	const least = 18
+	for limit := 3; limit <= 22; limit++ {
 		tried := verbs
 		if limit > 7 && limit != least {
 			tried = verbs[limit%len(verbs):][:1]
@@ -254,7 +254,7 @@ func TestFewOpenFiles(t *testing.T) {
 		}
 	}
 	// The parent left too few of them.
-	before := "for fd in 3 4 5 6 7 8 9; do eval \"exec $fd</dev/null\"; done; "
+	before := "for fd in 3 4 5 6 7 8 9 10 11; do eval \"exec $fd</dev/null\"; done; "
 	if status, text := start(least, before, verbs[0]); status != cli.ExitError ||
 		!strings.Contains(text, "its parent left it") {
 		t.Errorf("files of the parent: exit status %d: %s", status, text)

@@ -32,9 +32,9 @@ or spins for another thread, a task, a device or another process, while it is id
 runtime's pool, and while the runtime works for its own purposes.
 
 Each sample stops the process for a moment. The time between samples adapts, so that the
-stops take at most a 50th of the time, and with the samples' CPU time, of all processors
-together, at most a 40th; the rate and the cost are printed. With --no-stop the process is not stopped:
-states and stacks of threads that run are of different moments.
+stops take at most a 50th of the time, and so does what they and the samples' CPU time
+together take from the program; the rate and the cost are printed. With --no-stop the
+process is not stopped: states and stacks of threads that run are of different moments.
 
 It ends when the time of --for is over, when the number of --samples is reached, with Ctrl-C,
 or when the process ends. Of a program that it starts, the first process with an OpenMP

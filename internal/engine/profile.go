@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,14 +18,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// StopShare is the least time between two samples of a profile, in the length of a stop.
-const StopShare = 50
-
-// costShare is the least time between two samples, in what they cost the program: the stop, and the processors' time
-// that this tool takes from it. Nothing is gained by samples closer than leastRest. A machine with too few processors
-// for its programs can make one stop last for a second; mostRest bounds the time without samples after it.
+// costShare is the time between two samples, in what they cost the program: the stop, and the processors' time that
+// this tool takes from it. Nothing is gained by samples closer than leastRest. A machine with too few processors for
+// its programs can make one stop last for a second; mostRest bounds the time without samples after it.
 const (
-	costShare = 40
+	costShare = 50
 	leastRest = 10 * time.Millisecond
 	mostRest  = 10 * time.Second
 )
@@ -34,8 +30,8 @@ const (
 // cpuStep is the step of the kernel's counters of CPU time.
 const cpuStep = 10 * time.Millisecond
 
-// keptCosts is the number of the last samples whose median cost gives the time to the next. On a busy machine the tool
-// itself waits for a processor now and then, which is no reason for a long rest.
+// keptCosts is the number of the last samples whose mean cost gives the time to the next. A median would leave out the
+// long stops, which cost a program the most.
 const keptCosts = 8
 
 // ProfileOptions are the options of a profile.
@@ -152,14 +148,18 @@ func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason erro
 // rest returns the time to the next sample. It varies by a quarter, so that a program with a period of the same length
 // is seen in all of its phases.
 func (p *profiling) rest() time.Duration {
-	stops, both := make([]time.Duration, len(p.costs)), make([]time.Duration, len(p.costs))
-	share := p.takenShare()
-	for i, c := range p.costs {
-		stops[i], both[i] = c.stop, c.stop+time.Duration(share*float64(c.own))
-	}
-	d := max(StopShare*usual(stops), costShare*usual(both))
-	d = min(max(d, leastRest), mostRest)
+	d := restAfter(p.costs, p.takenShare())
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
+}
+
+// restAfter returns the time to the next sample after samples of some costs, of which the program loses all of the
+// stops, and a share from 0 to 1 of this tool's CPU time.
+func restAfter(costs []cost, share float64) time.Duration {
+	var lost time.Duration
+	for _, c := range costs {
+		lost += c.stop + time.Duration(share*float64(c.own))
+	}
+	return min(max(costShare*lost/time.Duration(max(len(costs), 1)), leastRest), mostRest)
 }
 
 // takenShare returns the share of this tool's CPU time that is taken from the program, from 0 to 1. With a processor to
@@ -173,15 +173,6 @@ func (p *profiling) takenShare() float64 {
 	passed := max(time.Since(p.started), cpuStep)
 	busy := float64(used-p.used) / float64(passed)
 	return min(max(busy+1-float64(runtime.NumCPU()), 0), 1)
-}
-
-// usual returns the median, the smaller one of two; 0 for an empty list.
-func usual(list []time.Duration) time.Duration {
-	if len(list) == 0 {
-		return 0
-	}
-	slices.Sort(list)
-	return list[(len(list)-1)/2]
 }
 
 // sample adds a sample. On a busy machine a thread may get no processor for as long as a stop waits for it; then sample

@@ -3,7 +3,9 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
@@ -42,6 +44,19 @@ func ShareText(seconds float64, r *picture.Profile) string {
 		return ""
 	}
 	return fmt.Sprintf("%.1f %%", 100*seconds/r.ThreadSeconds)
+}
+
+// RanksByWork returns the ranks of a job, those with the largest share of Work first.
+func RanksByWork(p *picture.Profile) []picture.ProfileRank {
+	work := func(r picture.ProfileRank) float64 { return r.Work / max(r.ThreadSeconds, math.SmallestNonzeroFloat64) }
+	return slices.SortedStableFunc(slices.Values(p.Ranks), func(a, b picture.ProfileRank) int {
+		return cmp.Compare(work(b), work(a))
+	})
+}
+
+// RankShare formats a part of the thread time of a rank.
+func RankShare(seconds float64, r *picture.ProfileRank) string {
+	return ShareText(seconds, &picture.Profile{ThreadSeconds: r.ThreadSeconds})
 }
 
 // RegionText names a parallel region by its place.

@@ -3,9 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,20 +135,14 @@ func (p profilePage) printRanks() {
 		return
 	}
 	p.printHeading("RANKS", "of the job, by their shares of Work")
-	share := func(seconds float64, r picture.ProfileRank) string {
-		return profile.ShareText(seconds, &picture.Profile{ThreadSeconds: r.ThreadSeconds})
-	}
-	work := func(r picture.ProfileRank) float64 { return r.Work / max(r.ThreadSeconds, math.SmallestNonzeroFloat64) }
-	list := slices.SortedStableFunc(slices.Values(p.profile.Ranks), func(a, b picture.ProfileRank) int {
-		return cmp.Compare(work(b), work(a))
-	})
+	list := profile.RanksByWork(p.profile)
 	t := &table{head: []string{"RANK", "WORK", "WAIT", "IN MPI", "SAMPLES", "ON"}}
 	for i, r := range list {
 		if i == profileRows && !p.all {
 			break
 		}
-		t.add(strconv.Itoa(r.Rank), share(r.Work, r), share(r.Wait, r), share(r.MPI, r), strconv.Itoa(r.Samples),
-			r.Host)
+		t.add(strconv.Itoa(r.Rank), profile.RankShare(r.Work, &r), profile.RankShare(r.Wait, &r),
+			profile.RankShare(r.MPI, &r), strconv.Itoa(r.Samples), r.Host)
 	}
 	p.printTable(t)
 	p.printOmitted(len(list)-profileRows, "more rank")

@@ -22,6 +22,8 @@ type profilePage struct {
 	Findings []profileFinding
 	Facts    []fact
 	Icicle   *icicle
+	Ranks    []profileRank
+	MoreRank int // ranks that are not listed
 	Places   []profilePlace
 	More     int // places that are not listed
 	Barriers []profileBarrier
@@ -33,6 +35,14 @@ type profileFinding struct {
 	picture.ProfileFinding
 	Heading, Share string
 	Severity       picture.Severity // color
+}
+
+// profileRank is a row of the ranks of a job.
+type profileRank struct {
+	Rank            int
+	Work, Wait, MPI string
+	Samples         int
+	Host            string
 }
 
 // profilePlace is a row of the places.
@@ -64,6 +74,7 @@ func WriteProfile(w io.Writer, pr *picture.Profile, made string) error {
 		}
 		p.Findings = append(p.Findings, one)
 	}
+	p.Ranks, p.MoreRank = profileRanks(pr)
 	for i := range pr.Places {
 		if i == maxProfileRows {
 			p.More = len(pr.Places) - i
@@ -80,6 +91,19 @@ func WriteProfile(w io.Writer, pr *picture.Profile, made string) error {
 		p.Barriers = append(p.Barriers, row)
 	}
 	return draw(w, "profile.tmpl", p)
+}
+
+// profileRanks returns the rows of the ranks, those with the largest share of Work first, and the number of those left
+// out.
+func profileRanks(pr *picture.Profile) (rows []profileRank, more int) {
+	list := profile.RanksByWork(pr)
+	for _, r := range list[:min(len(list), maxProfileRows)] {
+		rows = append(rows, profileRank{
+			Rank: r.Rank, Work: profile.RankShare(r.Work, &r), Wait: profile.RankShare(r.Wait, &r),
+			MPI: profile.RankShare(r.MPI, &r), Samples: r.Samples, Host: r.Host,
+		})
+	}
+	return rows, len(list) - len(rows)
 }
 
 // newProfilePlace returns a row of the places.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +47,12 @@ func TestJobProfile(t *testing.T) {
 	status, out, errs := e2e.Output(t, "job", "profile", "--samples", "1", "--timeout", "0", "--mpirun", by)
 	if status != cli.ExitOK || !strings.Contains(out, "(4 ranks)") || !strings.Contains(out, "RANKS") {
 		t.Errorf("the page: exit status %d: %s%s", status, out, errs)
+	}
+	status, out, errs = e2e.Output(t, "job", "profile", "--samples", "1", "--timeout", "0", "--format", "html",
+		"--mpirun", by)
+	rows := regexp.MustCompile(`<tr data-find><td class="num">(\d+)</td>`).FindAllStringSubmatch(out, -1)
+	if status != cli.ExitOK || len(rows) != jobRanks || rows[0][1] != strconv.Itoa(badRank) {
+		t.Errorf("the page in a browser: exit status %d, rows %q: %s", status, rows, errs)
 	}
 }
 

@@ -3,6 +3,7 @@ package arch
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -70,4 +71,20 @@ func ArgBefore(a callbacks.Arch, mem callbacks.Memory, fnLow, ret uint64, arg in
 		return Value{}, false
 	}
 	return s.valueOf(x86ArgRegs[arg])
+}
+
+// ArgsBefore yields the values that ArgBefore returns if the calling function starts at first or at one of the
+// addresses after it, in their order. Equal values of the same instructions are yielded once. It is for callers
+// that do not know where the function starts.
+func ArgsBefore(a callbacks.Arch, mem callbacks.Memory, first, ret uint64, arg int) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if a != callbacks.ArchX86_64 || arg < 0 || arg >= len(x86ArgRegs) {
+			return
+		}
+		for s := range x86Scans(mem, first, ret) {
+			if v, ok := s.valueOf(x86ArgRegs[arg]); ok && !yield(v) {
+				return
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package arch_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -93,6 +94,43 @@ func checkArgs(t *testing.T, p program, flags string) {
 				t.Errorf("argument of %s is %+v, want not known", fn, v)
 			}
 		}
+	}
+}
+
+// TestArgsBefore compares the values of walks from many addresses with those of one walk each, also where the
+// first addresses are unmapped.
+func TestArgsBefore(t *testing.T) {
+	p := build(t, compilers(t)[0], "args.c", "-shared", "-fPIC", "-O2")
+	const before, mapped, after, page = 300, 150, 200, 0x10000
+	compared := 0
+	compare := func(mem callbacks.Memory, ret uint64) {
+		var want, got []arch.Value
+		for low := ret - before; low < ret; low++ {
+			if v, ok := arch.ArgBefore(callbacks.ArchX86_64, mem, low, ret, 0); ok && !slices.Contains(want, v) {
+				want = append(want, v)
+			}
+		}
+		for v := range arch.ArgsBefore(callbacks.ArchX86_64, mem, ret-before, ret, 0) {
+			if !slices.Contains(got, v) {
+				got = append(got, v)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("before %#x: %+v, want %+v", ret, got, want)
+		}
+		compared += len(want)
+	}
+	for fn := range p.syms {
+		for _, ret := range p.returns(t, fn) {
+			compare(p.mem, ret)
+			code := make([]byte, 4096)
+			if p.mem.ReadMemory(callbacks.Addr(ret-mapped), code[:mapped+after]) == nil {
+				compare(bytesAt{page, code}, page+mapped)
+			}
+		}
+	}
+	if compared < 10 {
+		t.Errorf("%d values were compared", compared)
 	}
 }
 

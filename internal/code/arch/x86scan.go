@@ -1,6 +1,9 @@
 package arch
 
 import (
+	"iter"
+	"slices"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -40,40 +43,145 @@ func x86Scan(mem callbacks.Memory, low, ret uint64) (*scan, bool) {
 	if ret <= low || ret-low > maxFunction {
 		return nil, false
 	}
-	code, length := readFrom(mem, low, int(ret-low)+scanAfter), int(ret-low)
-	s := &scan{joins: map[uint64]bool{}}
-	starts := [maxWindow + 1]int{} // of the last instructions, as a ring
-	count := 0
-	for off := 0; off < len(code); {
-		n, jump := x86Length(code[off:])
-		if n == 0 && off < length {
-			return nil, false
+	w := x86Walk{low: low, length: int(ret - low), code: readFrom(mem, low, int(ret-low)+scanAfter)}
+	if !w.walk(0) {
+		return nil, false
+	}
+	return w.decodeWindow()
+}
+
+// x86Walk finds the instructions before a call by their lengths.
+type x86Walk struct {
+	low    uint64
+	code   []byte // from low on
+	length int    // of the code before the call's return address
+	// steps has the lengths and jumps of instructions by their offset, if several walks share them.
+	steps []x86Step
+
+	starts [maxWindow + 1]int // of the last instructions before the return address, as a ring
+	count  int
+	joins  []int // offsets of the last instructions, and between them, to which the walked code jumps
+}
+
+// x86Step is the length of an instruction and the distance of its jump. The length is 0 if it is not known yet,
+// and badStep if the instruction is invalid.
+type x86Step struct {
+	length int8
+	jump   int32
+}
+
+const badStep = -1
+
+// stepAt returns the length of the instruction at an offset, and the distance of its jump, as x86Length does.
+func (w *x86Walk) stepAt(off int) (n int, jump int64) {
+	if off >= len(w.steps) {
+		return x86Length(w.code[off:])
+	}
+	s := &w.steps[off]
+	if s.length == 0 {
+		n, jump := x86Length(w.code[off:])
+		*s = x86Step{length: int8(n), jump: int32(jump)}
+		if n == 0 {
+			s.length = badStep
 		}
-		if off < length {
-			starts[count%len(starts)] = off
-			count++
+	}
+	return max(int(s.length), 0), int64(s.jump)
+}
+
+// walk walks from an offset to a little after the call. It returns false if an instruction before the return
+// address is invalid, or if none ends there.
+func (w *x86Walk) walk(off int) bool {
+	w.count, w.joins = 0, w.joins[:0]
+	if len(w.code) < w.length {
+		return false
+	}
+	for off < len(w.code) {
+		n, jump := w.stepAt(off)
+		if n == 0 && off < w.length {
+			return false
+		}
+		if off < w.length {
+			w.starts[w.count%len(w.starts)] = off
+			w.count++
 		}
 		off += max(n, 1)
 		to := off + int(jump)
-		if jump != 0 && to < length && to > length-maxWindow*maxInst {
-			s.joins[low+uint64(to)] = true
+		if jump != 0 && to < w.length && to > w.length-maxWindow*maxInst && !slices.Contains(w.joins, to) {
+			w.joins = append(w.joins, to)
 		}
-		if off-n < length && off > length {
-			return nil, false // ret is not the end of an instruction
+		if off-n < w.length && off > w.length {
+			return false // the return address is not the end of an instruction
 		}
 	}
-	if len(code) < length {
-		return nil, false
-	}
-	for k := max(0, count-len(starts)); k < count; k++ {
-		off := starts[k%len(starts)]
-		d, err := decode(code[off:length])
+	return true
+}
+
+// decodeWindow decodes the last instructions of the walk.
+func (w *x86Walk) decodeWindow() (*scan, bool) {
+	first := max(0, w.count-len(w.starts))
+	s := &scan{window: make([]inst, 0, w.count-first), joins: make(map[uint64]bool, len(w.joins))}
+	for k := first; k < w.count; k++ {
+		off := w.starts[k%len(w.starts)]
+		d, err := decode(w.code[off:w.length])
 		if err != nil {
 			return nil, false
 		}
-		s.window = append(s.window, inst{d, low + uint64(off)})
+		s.window = append(s.window, inst{d, w.low + uint64(off)})
+	}
+	for _, to := range w.joins {
+		s.joins[w.low+uint64(to)] = true
 	}
 	return s, s.splitCall()
+}
+
+// x86Window identifies the instructions before a call, and the jumps to them.
+type x86Window struct {
+	first int // the offset of the first instruction
+	joins [(maxWindow*maxInst + 63) / 64]uint64
+}
+
+// window returns the window of the last walk.
+func (w *x86Walk) window() x86Window {
+	v := x86Window{first: w.starts[max(0, w.count-len(w.starts))%len(w.starts)]}
+	for _, to := range w.joins {
+		back := w.length - 1 - to
+		v.joins[back/64] |= 1 << (back % 64)
+	}
+	return v
+}
+
+// x86Scans yields the different scans of walks that start at the addresses from first on, in their order. Walks of
+// neighbouring addresses soon meet at the same instructions, so most of them have a scan that was yielded before.
+func x86Scans(mem callbacks.Memory, first, ret uint64) iter.Seq[*scan] {
+	return func(yield func(*scan) bool) {
+		if ret <= first || ret-first > maxFunction {
+			return
+		}
+		w := x86Walk{low: first}
+		for {
+			w.length = int(ret - w.low)
+			w.code = readFrom(mem, w.low, w.length+scanAfter)
+			if len(w.code) >= w.length {
+				break
+			}
+			unread := w.low + uint64(len(w.code))
+			w.low = unread&^(pageSize-1) + pageSize
+			if w.low >= ret {
+				return
+			}
+		}
+		w.steps = make([]x86Step, len(w.code))
+		seen := map[x86Window]bool{}
+		for off := range w.length {
+			if !w.walk(off) || seen[w.window()] {
+				continue
+			}
+			seen[w.window()] = true
+			if s, ok := w.decodeWindow(); ok && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // splitCall removes the call from the end of the window.

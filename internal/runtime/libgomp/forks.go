@@ -339,10 +339,9 @@ func (fs *forks) argumentBefore(ret uint64) uint64 {
 }
 
 func (fs *forks) findArgument(ret uint64) uint64 {
-	a := fs.target.Arch()
-	for low := ret - maxArgument; low < ret; low++ { // an instruction starts at one of these addresses
-		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
-		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
+	// An instruction starts at one of the addresses before the call.
+	for v := range arch.ArgsBefore(fs.target.Arch(), fs.mem, ret-maxArgument, ret, 0) {
+		if (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
 			return v.N
 		}
 	}

@@ -62,6 +62,7 @@ const (
 func (w *sweeper) sweep(last bool) (again bool, err error) {
 	f := w.f
 	w.begin()
+	s := new(symbolic.State)
 	for _, b := range w.order {
 		blk := &f.blocks[b]
 		if blk.in == nil {
@@ -71,7 +72,7 @@ func (w *sweeper) sweep(last bool) (again bool, err error) {
 			return false, err
 		}
 		w.joins[b].apply(f, b)
-		s := blk.in.Fork()
+		s.CopyFrom(blk.in)
 		for i := blk.first; i < blk.last; i++ {
 			f.execute(s, i)
 		}
@@ -113,13 +114,16 @@ func (j *join) apply(f *Function, b int) {
 		blk.in = f.unknownState(b)
 		return
 	}
+	if j.regs == 0 && len(j.cells) == 0 {
+		return
+	}
 	pc := f.insts[blk.first].pc
 	for r := range f.x.ABI.General {
 		if j.regs>>r&1 != 0 {
 			blk.in.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
 		}
 	}
-	kept := blk.in.Stack[:0:0]
+	kept := blk.in.Stack[:0]
 	for _, c := range blk.in.Stack {
 		switch j.cells[c.Off] {
 		case cellUnknown:
@@ -405,14 +409,15 @@ func (f *Function) stackArguments(s *symbolic.State) []*symbolic.Expr {
 
 // collectSites lists the calls, and the jumps and branches out of the function.
 func (f *Function) collectSites() {
+	s, within := new(symbolic.State), new(symbolic.State)
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		if blk.in == nil {
 			continue
 		}
-		s := blk.in.Fork()
+		s.CopyFrom(blk.in)
 		for i := blk.first; i < blk.last; i++ {
-			if site, ok := f.site(s, i); ok {
+			if site, ok := f.site(s, within, i); ok {
 				site.Index, f.siteOf[i] = len(f.sites), len(f.sites)
 				f.sites = append(f.sites, site)
 			}
@@ -424,15 +429,15 @@ func (f *Function) collectSites() {
 	}
 }
 
-// site returns the call made by instruction i in state s.
-func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
+// site returns the call made by instruction i in state s. It overwrites t.
+func (f *Function) site(s, t *symbolic.State, i int) (CallSite, bool) {
 	in := &f.insts[i]
 	for k := range in.Uops {
 		u := &in.Uops[k]
 		if !leads(*u) {
 			continue
 		}
-		t := s.Fork() // intermediate results of the instruction
+		t.CopyFrom(s) // intermediate results of the instruction
 		for _, v := range in.Uops[:k] {
 			if !v.Leaves() {
 				t.Apply(&v)

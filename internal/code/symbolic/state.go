@@ -63,6 +63,18 @@ func (s *State) Fork() *State {
 	return &t
 }
 
+// CopyFrom makes s a copy of o, as Fork does, in the memory of s. The states must not share memory before.
+func (s *State) CopyFrom(o *State) {
+	stack, visits := s.Stack[:0], s.visits[:0]
+	*s = *o
+	s.Stack, s.visits = append(stack, o.Stack...), append(visits, o.visits...)
+	s.Frames = slices.Clip(o.Frames)
+	s.Path.Conds = slices.Clip(o.Path.Conds)
+	s.Path.Loads = slices.Clip(o.Path.Loads)
+	s.Path.Stores = slices.Clip(o.Path.Stores)
+	s.Path.Calls = slices.Clip(o.Path.Calls)
+}
+
 // Content returns the value of a register.
 func (s *State) Content(r lift.Register) *Expr {
 	if s.Regs[r] == nil {

@@ -142,6 +142,9 @@ func (p *program) Resolve(addr uint64) (symbolic.Target, bool) {
 	return symbolic.Target{Name: name}, ok
 }
 
+// ColdPartOf finds none: each function is one part.
+func (p *program) ColdPartOf(uint64) (entry uint64, ok bool) { return 0, false }
+
 func (p *program) Lookup(name string) (uint64, bool) {
 	p.lookups++
 	a, ok := p.entries[name]

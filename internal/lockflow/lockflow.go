@@ -67,6 +67,8 @@ type Code interface {
 	Bounds(pc uint64) (low, high uint64, ok bool)
 	// Resolve returns the function that starts at addr, or that the pointer at addr leads to.
 	Resolve(addr uint64) (symbolic.Target, bool)
+	// ColdPartOf returns the entry of the function that has a separate part at low, [low, high) of Bounds.
+	ColdPartOf(low uint64) (entry uint64, ok bool)
 	// Lookup returns the entry of the function with a name.
 	Lookup(name string) (entry uint64, ok bool)
 	// Class returns the class of the code at pc.

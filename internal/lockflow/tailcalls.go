@@ -3,7 +3,6 @@ package lockflow
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
@@ -343,11 +342,6 @@ func (p *Program) isNamed(entry uint64) bool {
 
 // IsColdPart reports whether the code at low is a part of the function at entry that is executed rarely.
 func (p *Program) IsColdPart(low, entry uint64) bool {
-	part, _ := p.cfg.Code.Resolve(low)
-	name, _, cold := strings.Cut(part.Name, ".cold")
-	if !cold {
-		return false
-	}
-	whole, ok := p.cfg.Code.Resolve(entry)
-	return ok && whole.Name == name
+	whole, ok := p.cfg.Code.ColdPartOf(low)
+	return ok && whole == entry
 }

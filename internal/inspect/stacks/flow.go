@@ -310,6 +310,18 @@ func (c *Code) Resolve(addr uint64) (symbolic.Target, bool) {
 	return symbolic.Target{Name: name}, name != ""
 }
 
+// ColdPartOf returns the entry of the function that has a part at low that is executed rarely: compilers put it apart.
+func (c *Code) ColdPartOf(low uint64) (entry uint64, ok bool) {
+	if c.Symbols == nil {
+		return 0, false
+	}
+	name, entry := c.Symbols.Linkage(low)
+	return entry, strings.HasSuffix(name, coldSuffix) && entry != low
+}
+
+// coldSuffix ends the symbol of a part of a function that is executed rarely.
+const coldSuffix = ".cold"
+
 // Lookup finds a function by name.
 func (c *Code) Lookup(name string) (entry uint64, ok bool) {
 	if c.Symbols == nil {

@@ -112,10 +112,9 @@ func (c *callSearch) outlined(low uint64) (entry uint64, ok bool) {
 	if _, ok := c.missing[low]; ok {
 		return low, true
 	}
-	for fn := range c.missing {
-		if c.u.flows.Program.IsColdPart(low, fn) {
-			return fn, true
-		}
+	entry, cold := c.u.code.ColdPartOf(low)
+	if _, known := c.missing[entry]; cold && known {
+		return entry, true
 	}
 	return 0, false
 }

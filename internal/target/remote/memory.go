@@ -99,11 +99,13 @@ func (b bound) ReadMemory(a callbacks.Address, p []byte) error {
 func (b bound) read(at uint64, p []byte) (uint64, error) {
 	m := b.s.memory
 	base := pageOf(at)
-	if pg := m.pages[base]; pg != nil {
-		return uint64(copy(p, pg[at-base:])), nil
-	}
+	// Files come before pages that were lent: gdb fills the gaps between the sections of a file, and the rest of a
+	// request that contains one, with zeros if the core names a file that is not at that path.
 	if n := b.readFile(at, p); n > 0 {
 		return n, nil
+	}
+	if pg := m.pages[base]; pg != nil {
+		return uint64(copy(p, pg[at-base:])), nil
 	}
 	if hole, bad := m.bad[base]; bad {
 		if hole.none {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -14,6 +15,12 @@ import (
 // startAdapter starts `ompd-inspect dap` and returns a client of it. status receives its exit status.
 func startAdapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
 	t.Helper()
+	return startAdapterUntil(t.Context(), t, flags...)
+}
+
+// startAdapterUntil is startAdapter for an adapter that ctx interrupts, as a signal does.
+func startAdapterUntil(ctx context.Context, t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
+	t.Helper()
 	in, toAdapter, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +32,7 @@ func startAdapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
 	status := make(chan int, 1)
 	go func() {
 		c := Command{Version: "test", Stdin: in, Stdout: out, Stderr: os.Stderr}
-		s := c.Run(t.Context(), append([]string{"dap"}, flags...))
+		s := c.Run(ctx, append([]string{"dap"}, flags...))
 		in.Close()
 		out.Close()
 		status <- s
@@ -80,6 +87,34 @@ func TestDap(t *testing.T) {
 	}
 	daptest.Ask[any](c, "disconnect", nil)
 	omptest.Equal(t, "exit status", <-status, ExitOK)
+}
+
+// TestDapInterrupted interrupts the adapter, as nvim-dap does after each session. The exit status is 0 if the session
+// is over by then.
+func TestDapInterrupted(t *testing.T) {
+	g, err := omptest.UnpackGolden("../../testdata/golden", "gnu-barrier", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, over := range []bool{true, false} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		c, status := startAdapterUntil(ctx, t, "--no-debuginfod")
+		daptest.Ask[any](c, "initialize", map[string]any{"adapterID": "ompd"})
+		daptest.Ask[any](c, "attach", map[string]any{"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot})
+		daptest.Ask[any](c, "configurationDone", nil)
+		c.Event("stopped")
+		want := ExitInterrupted
+		if over {
+			daptest.Ask[any](c, "terminate", nil)
+			c.Event("terminated")
+			want = ExitOK
+		}
+		interrupt()
+		if got := <-status; got != want {
+			t.Errorf("session over: %v: exit status %d, want %d", over, got, want)
+		}
+	}
 }
 
 // TestDapProfile profiles a process in the console: the answer is the text of the command line.

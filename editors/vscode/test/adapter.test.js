@@ -12,7 +12,7 @@ test("a core is looked at", async () => {
   client.defaultTimeout = 120000;
   await client.start();
   try {
-    const begun = client.initializeRequest().then(() => client.configurationDoneRequest());
+    const begun = client.configurationSequence(); // waits for "initialized", and uses the capabilities that it has then
     const stopped = client.waitForEvent("stopped");
     await client.attachRequest({ target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [] });
     await begun;

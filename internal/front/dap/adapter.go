@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	godap "github.com/google/go-dap"
 
@@ -67,12 +68,13 @@ type adapter struct {
 	config  Config
 	client  greeting
 	phase   phase
-	ready   bool     // the client has sent configurationDone
-	begun   bool     // the client got the event of the stop
-	current *request // that is being answered
-	after   []func() // functions to call after the answer to the current request
-	ended   bool     // the client has disconnected
-	over    bool     // the client got the event of the session's end
+	quiet   <-chan time.Time // ends the wait for a request after initialize; nil before and after
+	ready   bool             // the client has sent configurationDone
+	begun   bool             // the client got the event of the stop
+	current *request         // that is being answered
+	after   []func()         // functions to call after the answer to the current request
+	ended   bool             // the client has disconnected
+	over    bool             // the client got the event of the session's end
 
 	debuggee
 	view *view
@@ -130,6 +132,8 @@ func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *
 				return nil
 			}
 			return ctx.Err()
+		case <-a.quiet:
+			a.attempt(a.announce)
 		case <-a.gone:
 			a.attempt(a.processEnded)
 		case e := <-a.programEvents():
@@ -145,6 +149,7 @@ func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *
 				a.endSession()
 				return *broken
 			}
+			a.attempt(a.announce)
 			a.serve(r)
 			if err := a.writeError(); err != nil || a.ended {
 				return err

@@ -81,6 +81,7 @@ func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error)
 	if err := a.admit(args.Secret); err != nil {
 		return nil, fmt.Errorf("launch: %w", err)
 	}
+	a.reportUnknownKeys(args)
 	switch {
 	case a.config.Launch == nil:
 		return nil, errors.New("launch: no programs are started here: start it, and attach to it")

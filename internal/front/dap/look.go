@@ -93,6 +93,7 @@ func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err erro
 	if err := a.admit(args.Secret); err != nil {
 		return nil, fmt.Errorf("attach: %w", err)
 	}
+	a.reportUnknownKeys(args)
 	if args.Target == "" {
 		return nil, errors.New(`attach: which target? "target" is a core file or the number of a process`)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	godap "github.com/google/go-dap"
 
@@ -78,7 +79,7 @@ func (a *adapter) initialize(_ context.Context, c greeting) (godap.Capabilities,
 		return godap.Capabilities{}, errors.New("initialize was sent before")
 	}
 	a.client, a.phase = c, initialized
-	a.addDeferred(func() { a.sendEvent("initialized", nil) })
+	a.addDeferred(func() { a.quiet = time.After(announceDelay) })
 	return godap.Capabilities{
 		SupportsConfigurationDoneRequest: true,
 		SupportsEvaluateForHovers:        true,
@@ -93,6 +94,20 @@ func (a *adapter) initialize(_ context.Context, c greeting) (godap.Capabilities,
 		SupportsCancelRequest:            true,
 		SupportsTerminateRequest:         true,
 	}, nil
+}
+
+// announceDelay is the time after the answer to initialize until the event "initialized" is sent, if no request comes
+// earlier. A client that gets both at once may handle the event before it has stored the capabilities: VS Code's test
+// client then ends its configuration by a request of adapters without configurationDone. Some clients send their next
+// request only after the event.
+const announceDelay = 50 * time.Millisecond
+
+// announce sends the event that the adapter accepts a configuration, once.
+func (a *adapter) announce() {
+	if a.quiet != nil {
+		a.quiet = nil
+		a.sendEvent("initialized", nil)
+	}
 }
 
 // configurationDone starts the session if there is a target.

@@ -9,7 +9,7 @@ import (
 func TestHelpAndCompletion(t *testing.T) {
 	commands := []string{
 		"report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor", "bt", "thread",
-		"break", "step",
+		"break", "step", "trace",
 	}
 	lines := []string{}
 	for _, c := range commands {
@@ -18,7 +18,7 @@ func TestHelpAndCompletion(t *testing.T) {
 	lines = append(lines, "echo COMPLETE\\n", "complete omp ", "complete omp break ", "complete omp break parallel ",
 		"complete omp break task e",
 		"complete omp break thread begin ", "complete omp bt o", "complete omp layout --s",
-		"complete omp layout --source d")
+		"complete omp layout --source d", "complete omp icvs --th", "complete omp trace --l")
 	text := script(t, nil, lines...)
 	helps, completions, _ := strings.Cut(text, "COMPLETE\n")
 	for _, c := range commands {
@@ -35,6 +35,7 @@ func TestHelpAndCompletion(t *testing.T) {
 		"omp break parallel\nomp break task\nomp break thread\n", "omp break parallel at\nomp break parallel " +
 			"begin\nomp break parallel end\n",
 		"omp break task end\n", "omp bt off\nomp bt on\n", "omp layout --source\n", "omp layout --source debuginfo\n",
+		"omp icvs --thread\n", "omp trace --last\n",
 	} {
 		if !strings.Contains(completions, want) {
 			t.Errorf("no completion %q in\n%s", want, completions)

@@ -1,12 +1,13 @@
 """omp and its commands that show a part of the picture."""
 
 import codecs
+import functools
 import os
 import sys
 
 import gdb
 
-from . import follow, session
+from . import follow, lend, session
 
 FOUND = 3  # the exit status of diagnose for a hang
 CRASH = 4  # the exit status of diagnose for a crash
@@ -18,12 +19,15 @@ VERBS = (
     ("threads", "The OpenMP threads: role, number and team, state, and what each waits for.", ("--numbers", "--all")),
     ("regions", "The tree of parallel regions, with the numbers that `omp thread` takes.", ("--numbers", "--all")),
     ("tasks", "The tasks: running, waiting, queued, blocked on a dependence.", ("--all",)),
-    ("icvs", "Every internal control variable by scope, with the source of its value.", ()),
+    ("icvs", "Every internal control variable by scope, with the source of its value.", ("--all", "--thread")),
     ("stacks", "User-model stacks of all threads, merged. `omp bt` prints that of one thread.", ("--native", "--all")),
+    ("trace", "The last OpenMP events of a program that was started with `ompd-inspect record`.",
+     ("--events", "--last", "--summary", "--all")),
     ("layout", "The offset of every field of the runtime, with its source.", ("--source",)),
     ("doctor", "The readable parts of this program; for missing parts, the cause and the fix.", ()),
 )
-VALUES = {"--source": "SOURCE", "--html": "FILE"}  # what follows a flag
+# The values of flags.
+VALUES = {"--source": "SOURCE", "--html": "FILE", "--thread": "[REGION.NUM]", "--events": "NUMBER", "--last": "TIME"}
 SOURCES = ("symbols", "memory", "debuginfo", "code", "table")
 
 
@@ -56,6 +60,9 @@ class Verb(gdb.Command):
     def invoke(self, arg, _):
         """Prints the output of the verb."""
         words = gdb.string_to_argv(arg)
+        if words[:1] == ["--thread"] and "--thread" in self.flags:
+            print_icvs(words[1:])
+            return
         for at, w in enumerate(words):
             before = words[at - 1] if at else ""
             if w.split("=")[0] not in self.flags and before not in VALUES:
@@ -66,7 +73,8 @@ class Verb(gdb.Command):
         if "--numbers" in self.flags and "--json" not in words:
             words.append("--numbers")
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        exit_status, errors = s.verb([self.verb] + words + style_flags(), lambda b: gdb.write(decoder.decode(b)))
+        run = s.verb if self.verb != "trace" else functools.partial(run_trace, s)
+        exit_status, errors = run([self.verb] + words + style_flags(), lambda b: gdb.write(decoder.decode(b)))
         if exit_status not in (0, FOUND, CRASH):
             raise gdb.GdbError(session.error_text(errors))
 
@@ -78,6 +86,42 @@ class Verb(gdb.Command):
         typed = text.split()[-1] if text and not text[-1].isspace() else ""
         cut = len(typed) - len(word or "")
         return [n[cut:] for n in names if n.startswith(typed)]
+
+
+def run_trace(s, words, write):
+    """Runs the verb trace. The child itself reads the process, since a recording is large and changes while
+    it is read."""
+    kind = lend.target_kind(s.inferior)
+    if kind == "core":
+        raise gdb.GdbError("omp trace: not of cores in gdb: `shell ompd-inspect trace CORE` shows the events")
+    if kind != "native":
+        raise gdb.GdbError("omp trace: only of processes of this machine; `ompd-inspect trace %d` shows the events there"
+                           % s.inferior.pid)
+    return s.child.verb(words + [str(s.inferior.pid)], write)
+
+
+def print_icvs(words):
+    """Prints the control variables of one thread: its own, and those of its region, its task and the program."""
+    if len(words) > 1:
+        raise gdb.GdbError("omp icvs: --thread takes one thread, such as 2.1")
+    s = session.current()
+    places = follow.Places(s)
+    thread = gdb.selected_thread()
+    lwp = places.find(words[0]) if words else thread.ptid[1] if thread is not None else None
+    t = places.by_lwp.get(lwp)
+    if t is None or t["role"] == "none":
+        raise gdb.GdbError("omp icvs: the selected thread is no OpenMP thread: `omp icvs --thread REGION.NUM` takes another one")
+    owner = {"thread": lwp, "parallel": t.get("region"), "implicit_task": t.get("task"), "task": t.get("task")}
+    key = {"thread": "thread", "parallel": "region", "implicit_task": "task", "task": "task"}
+    rows = [("NAME", "VALUE", "SCOPE", "READ FROM")]
+    for v in s.picture("icvs").get("icvs", []):
+        scope = v["scope"]
+        if "value" in v and v.get("runtime") == t.get("runtime") and (scope not in key or v.get(key[scope]) == owner[scope]):
+            rows.append((v["name"], v["value"], scope.replace("_", " "), v.get("source", "")))
+    gdb.write("CONTROL VARIABLES  of LWP %d, %s\n" % (lwp, places.name(t)))
+    widths = [max(len(r[n]) for r in rows) for n in range(3)]
+    for r in rows:
+        gdb.write(("  " + "".join("%-*s  " % (w, text) for w, text in zip(widths, r)) + r[3]).rstrip() + "\n")
 
 
 def style_flags():

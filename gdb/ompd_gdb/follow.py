@@ -52,10 +52,12 @@ class Places:
             if int(region) >= len(self.regions):
                 raise gdb.GdbError("omp thread: there is no region %s: `omp regions` lists them" % region)
             region = self.regions[int(region)].get("id")
-        for t in self.threads:
-            for at in t.get("levels", []):
-                if at.get("region") == region and at.get("thread_num") == int(num) and "lwp" in t:
-                    return t["lwp"]
+        members = [lwp for r in self.regions if r.get("id") == region for lwp in r.get("threads", [])]
+        found = [t["lwp"] for t in self.threads for at in t.get("levels", [])
+                 if at.get("region") == region and at.get("thread_num") == int(num) and "lwp" in t]
+        # Threads of inner regions have the number of the member that forked these. The member itself comes first.
+        if found:
+            return min(found, key=lambda lwp: lwp not in members)
         raise gdb.GdbError("omp thread: no thread %s is in that region: `omp threads` lists them" % name)
 
     def name(self, t):

@@ -3,7 +3,7 @@
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-from . import dap, session
+from . import dap, lend, session
 
 FILTER = "omp"
 
@@ -29,11 +29,11 @@ def guess(frame):
     return "guessed: " + frame["how"] if frame.get("how") else ""
 
 
-def frame_line(frame):
+def frame_line(frame, arguments=""):
     """Returns a frame in gdb's form."""
     if frame["kind"] == "pseudo":
         return frame["function"]
-    text = function_name(frame) + " ()"
+    text = "%s (%s)" % (function_name(frame), arguments)
     if frame.get("line"):
         text += " at %s:%d" % (frame["file"], frame["line"])
     elif frame.get("module"):
@@ -41,6 +41,87 @@ def frame_line(frame):
     if guess(frame):
         text += "  " + guess(frame)
     return text
+
+
+MAX_NATIVE = 10000  # frames of a thread that are searched for arguments
+
+
+def arguments_of(s, lwp, model):
+    """Returns the text of the arguments of each frame of a user-model stack; "" for outlined functions, whose
+    arguments are the compiler's, and for functions without a frame."""
+    out, groups = [""] * len(model), []
+    for n, f in enumerate(model):
+        if n == 0 or f.get("lwp"):
+            groups.append((f.get("lwp", lwp), []))
+        groups[-1][1].append(n)
+    with lend.selection():
+        for owner, numbers in groups:
+            thread = s.lender.thread(owner)
+            if thread is None:
+                continue
+            try:
+                thread.switch()
+                frames = frames_by_address()
+                # A stack may contain one call several times. The outermost frames are those of the model.
+                for n in reversed(numbers):
+                    frame = take_frame(frames, model[n])
+                    if frame is not None:
+                        out[n] = argument_text(frame)
+            except gdb.error:  # gdb cannot read the thread's stack
+                pass
+    return out
+
+
+def frames_by_address():
+    """Returns the frames of the selected thread, innermost first, by address."""
+    out, frame = {}, gdb.newest_frame()
+    for _ in range(MAX_NATIVE):
+        if frame is None:
+            break
+        out.setdefault(frame.pc(), []).append(frame)
+        frame = frame.older()
+    return out
+
+
+def take_frame(frames, f):
+    """Removes the outermost frame that is frame f of a user-model stack, and returns it if its arguments are the
+    program's."""
+    if f["kind"] == "pseudo" or f.get("how"):
+        return None
+    here = frames.get(int(f.get("pc", "0"), 16), [])
+    name = f.get("function", "").split("(")[0]
+    for n in reversed(range(len(here))):
+        if (here[n].name() or "").split("(")[0] == name:
+            frame = here.pop(n)
+            return frame if name and not f.get("construct") else None
+    return None
+
+
+def argument_text(frame):
+    """Returns the arguments of a frame as `bt` prints them."""
+    shown = gdb.parameter("print frame-arguments")
+    out = []
+    for argument in FrameDecorator(frame).frame_args() or []:
+        symbol = argument.symbol()
+        if shown == "presence":
+            return "..."
+        out.append("%s=%s" % (symbol, value_text(frame, symbol, shown)))
+    return ", ".join(out)
+
+
+def value_text(frame, symbol, shown):
+    """Returns the value of an argument, or "..." for one that the setting hides."""
+    try:
+        value = frame.read_var(symbol)
+        kind = value.type.strip_typedefs()
+        if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            kind = kind.target().strip_typedefs()
+        compound = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY)
+        if shown == "none" or shown == "scalars" and kind.code in compound:
+            return "..."
+        return value.format_string()
+    except (gdb.error, ValueError, RuntimeError) as e:
+        return "<error: %s>" % e
 
 
 class Backtrace(gdb.Command):
@@ -70,15 +151,17 @@ the frame filter "omp": `bt -no-filters` omits it."""
         thread = gdb.selected_thread()
         if thread is None:
             raise gdb.GdbError("omp bt: no thread is selected")
-        t = user_stack(session.current(), thread.ptid[1])
+        s = session.current()
+        t = user_stack(s, thread.ptid[1])
         if not t.get("user_stack"):
             raise gdb.GdbError("omp bt: the stack cannot be read" + "".join(": " + e for e in t.get("errors", [])))
+        arguments = arguments_of(s, thread.ptid[1], t["user_stack"])
         for n, f in enumerate(t["user_stack"]):
             if f.get("lwp") and word:
                 break
             if f.get("lwp"):
                 gdb.write("    -- in LWP %d, which forked the region --\n" % f["lwp"])
-            gdb.write("#%-2d %s\n" % (n, frame_line(f)))
+            gdb.write("#%-2d %s\n" % (n, frame_line(f, arguments[n])))
 
     def complete(self, text, word):
         """Returns --plain, on and off."""

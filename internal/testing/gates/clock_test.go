@@ -14,6 +14,7 @@ var clocks = map[string]string{
 	"gdb.script":                                              "a limit on a gdb that never ends",
 	"internal/cli.TestElapsed":                                "the clock is a synctest's",
 	"internal/cli.TestProgress":                               "the clock is a synctest's",
+	"internal/front/dap.TestInitialized":                      "the clock is a synctest's",
 	"internal/guard/budget.TestThreads":                       "no thread uses more CPU time than passes",
 	"internal/stack/symbolize.TestDebuginfodSlow":             "the clock is a synctest's",
 	"internal/testing/e2e.AwaitStopped":                       "a stopped process is watched as long as hangs take",

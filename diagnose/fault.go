@@ -48,17 +48,23 @@ func explainDead(x *index, f *fault, v picture.Verdict) picture.Verdict {
 		return v
 	}
 	d := f.Dead[0]
-	which := "a variable"
+	which, probably := "a variable", ""
 	if d.Name != "" {
 		which = "the variable " + d.Name
 	}
-	v.Explanation = strings.TrimSpace(fmt.Sprintf("The task uses %s of a function that has returned: the memory has "+
-		"other contents now. %s", which, v.Explanation))
+	at := fmt.Sprintf("%s is at %v, on the stack of %s", cmp.Or(d.Name, "the variable"), d.Address,
+		x.threadName(d.Thread))
+	if d.Frame == nil {
+		at += fmt.Sprintf(" below its frames: its stack pointer is %v", d.SP)
+	} else {
+		probably = "probably "
+		at += fmt.Sprintf(" in the frame of %s, %s", place(*d.Frame), d.Reason)
+	}
+	v.Explanation = strings.TrimSpace(fmt.Sprintf("The task %suses %s of a function that has returned: the memory "+
+		"has other contents now. %s", probably, which, v.Explanation))
 	v.Fix = "wait for the task before the function ends that has the variable (taskwait, taskgroup), or give the " +
 		"task a copy of it (firstprivate)"
-	at := "%s is at %v, on the stack of %s below its frames: its stack pointer is %v"
-	v.Evidence = append([]string{fmt.Sprintf(at,
-		cmp.Or(d.Name, "the variable"), d.Address, x.threadName(d.Thread), d.SP)}, v.Evidence...)
+	v.Evidence = append([]string{at}, v.Evidence...)
 	return v
 }
 

@@ -81,8 +81,8 @@ type Fault struct {
 	Callee *Callee     `json:"callee,omitempty" pb:"13"` // the function that this frame called
 	Stack  *FaultStack `json:"stack,omitempty" pb:"10"`
 	Memory *Nearby     `json:"memory,omitempty" pb:"11"` // around the address
-	// Dead are the variables that the crashed code uses, and that are on a stack below all frames: those of a function
-	// that has returned.
+	// Dead are the variables that the crashed code uses, and whose memory on a stack is free or in other use: those of
+	// a function that has returned.
 	Dead []DeadVariable `json:"dead,omitempty" pb:"14"`
 }
 
@@ -91,7 +91,11 @@ type DeadVariable struct {
 	Name    string `json:"name,omitempty" pb:"1"` // empty: unknown
 	Address Hex    `json:"address" pb:"2"`
 	Thread  int    `json:"thread" pb:"3"` // LWP of the thread with the stack
-	SP      Hex    `json:"sp" pb:"4"`     // the stack pointer of that thread, above the address
+	SP      Hex    `json:"sp" pb:"4"`     // the stack pointer of that thread
+	// Frame is the frame that uses the memory now; missing if the memory is below all frames.
+	Frame *Frame `json:"frame,omitempty" pb:"5"`
+	// Reason explains why the variable is not alive in that frame.
+	Reason string `json:"reason,omitempty" pb:"6"`
 }
 
 // Callee is a function that was called.

@@ -50,7 +50,7 @@ func (c *Finder) Fault() *picture.Fault {
 	c.addMemory(f)
 	c.addRepeats(st, from, f)
 	c.addCaller(st, from, f)
-	f.Dead = c.deadVariables(st, from)
+	f.Dead = c.deadVariables(n, from)
 	if c.code.Symbols != nil && f.Signal == "SIGSEGV" && !f.NullPointer {
 		f.Stack.Largest = c.largestLocal(st, from)
 	}

@@ -72,3 +72,10 @@ func IsDeviceDriver(path string) bool {
 	return strings.HasPrefix(base, "libcuda.") || strings.HasPrefix(base, "libhsa-runtime64.") ||
 		strings.HasPrefix(base, "libamdhip64.") || strings.HasPrefix(base, "libze_")
 }
+
+// CopiesVariables reports whether an exported function of a runtime may execute a construct at once, with copies of
+// variables on its own stack: libgomp's for tasks, and for target constructs on the host.
+func CopiesVariables(name string) bool {
+	return name == "GOMP_task" || strings.HasPrefix(name, "GOMP_taskloop") || strings.HasPrefix(name, "GOMP_target") ||
+		strings.HasPrefix(name, "GOMP_teams")
+}

@@ -6660,8 +6660,8 @@ type Fault struct {
 	Caller *Frame `protobuf:"bytes,12,opt,name=caller,proto3" json:"caller,omitempty"`
 	// The function that this frame called.
 	Callee *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
-	// The variables that the crashed code uses, and that are on a stack below all frames: those of a
-	// function that has returned.
+	// The variables that the crashed code uses, and whose memory on a stack is free or in other use:
+	// those of a function that has returned.
 	Dead          []*DeadVariable `protobuf:"bytes,14,rep,name=dead,proto3" json:"dead,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7196,8 +7196,12 @@ type DeadVariable struct {
 	Address uint64 `protobuf:"varint,2,opt,name=address,proto3" json:"address,omitempty"`
 	// LWP of the thread with the stack.
 	Thread int64 `protobuf:"varint,3,opt,name=thread,proto3" json:"thread,omitempty"`
-	// The stack pointer of that thread, above the address.
-	Sp            uint64 `protobuf:"varint,4,opt,name=sp,proto3" json:"sp,omitempty"`
+	// The stack pointer of that thread.
+	Sp uint64 `protobuf:"varint,4,opt,name=sp,proto3" json:"sp,omitempty"`
+	// The frame that uses the memory now; missing if the memory is below all frames.
+	Frame *Frame `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
+	// reason explains why the variable is not alive in that frame.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7258,6 +7262,20 @@ func (x *DeadVariable) GetSp() uint64 {
 		return x.Sp
 	}
 	return 0
+}
+
+func (x *DeadVariable) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *DeadVariable) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // Abort describes the end of a program by abort.
@@ -12145,12 +12163,14 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x16\n" +
 	"\x06access\x18\x03 \x01(\tR\x06access\x12\x12\n" +
-	"\x04file\x18\x04 \x01(\tR\x04file\"d\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\"\xa2\x01\n" +
 	"\fDeadVariable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x16\n" +
 	"\x06thread\x18\x03 \x01(\x03R\x06thread\x12\x0e\n" +
-	"\x02sp\x18\x04 \x01(\x04R\x02sp\"\x9e\x02\n" +
+	"\x02sp\x18\x04 \x01(\x04R\x02sp\x12$\n" +
+	"\x05frame\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\x9e\x02\n" +
 	"\x05Abort\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
 	"\tcomponent\x18\x02 \x01(\tR\tcomponent\x12\x18\n" +
@@ -13001,84 +13021,85 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	73,  // 108: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
 	73,  // 109: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
 	73,  // 110: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 111: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	76,  // 112: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	79,  // 113: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	77,  // 114: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	78,  // 115: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 116: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 117: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 118: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 119: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 120: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 121: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	82,  // 122: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	82,  // 123: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 124: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	84,  // 125: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	86,  // 126: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	87,  // 127: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	88,  // 128: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	89,  // 129: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	85,  // 130: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	82,  // 131: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	82,  // 132: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 133: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 134: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 135: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 136: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	90,  // 137: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	91,  // 138: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 139: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 140: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	92,  // 141: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	92,  // 142: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	94,  // 143: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	96,  // 144: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 145: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	98,  // 146: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	98,  // 147: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	99,  // 148: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	100, // 149: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	100, // 150: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	101, // 151: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 152: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	103, // 153: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	104, // 154: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	105, // 155: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	106, // 156: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	109, // 157: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	84,  // 158: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 159: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 160: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 161: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 162: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 163: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	111, // 164: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	112, // 165: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	113, // 166: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	114, // 167: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	115, // 168: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	117, // 169: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	118, // 170: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	119, // 171: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 172: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	41,  // 173: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 174: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	113, // 175: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	41,  // 176: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 177: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 178: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	116, // 179: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 180: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 181: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 182: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 183: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	184, // [184:184] is the sub-list for method output_type
-	184, // [184:184] is the sub-list for method input_type
-	184, // [184:184] is the sub-list for extension type_name
-	184, // [184:184] is the sub-list for extension extendee
-	0,   // [0:184] is the sub-list for field type_name
+	21,  // 111: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
+	21,  // 112: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	76,  // 113: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	79,  // 114: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	77,  // 115: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	78,  // 116: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 117: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 118: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 119: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 120: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 121: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 122: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	82,  // 123: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	82,  // 124: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 125: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	84,  // 126: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	86,  // 127: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	87,  // 128: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	88,  // 129: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	89,  // 130: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	85,  // 131: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	82,  // 132: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	82,  // 133: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 134: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 135: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 136: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 137: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	90,  // 138: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	91,  // 139: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 140: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 141: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	92,  // 142: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	92,  // 143: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	94,  // 144: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	96,  // 145: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 146: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	98,  // 147: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	98,  // 148: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	99,  // 149: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	100, // 150: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	100, // 151: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	101, // 152: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 153: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	103, // 154: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	104, // 155: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	105, // 156: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	106, // 157: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	109, // 158: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	84,  // 159: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 160: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 161: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 162: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 163: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 164: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	111, // 165: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	112, // 166: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	113, // 167: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	114, // 168: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	115, // 169: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	117, // 170: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	118, // 171: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	119, // 172: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 173: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 174: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 175: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	113, // 176: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 177: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 178: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 179: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	116, // 180: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 181: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 182: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 183: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 184: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	185, // [185:185] is the sub-list for method output_type
+	185, // [185:185] is the sub-list for method input_type
+	185, // [185:185] is the sub-list for extension type_name
+	185, // [185:185] is the sub-list for extension extendee
+	0,   // [0:185] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }

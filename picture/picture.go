@@ -288,7 +288,7 @@ type Frame struct {
 	// Goroutine is the number of the goroutine with this frame on its stack.
 	Goroutine int64 `json:"goroutine,omitempty" pb:"13" schema:"min=1"`
 	// Language is the language of interpreted code; empty for machine code. Such a frame has no PC.
-	Language string `json:"language,omitempty" pb:"16" schema:"enum=Python"`
+	Language string `json:"language,omitempty" pb:"16" schema:"enum=Python|R"`
 	Outlined
 
 	values *Values

@@ -144,8 +144,11 @@ const (
 	FlagDetachable = "detachable"
 )
 
-// LanguagePython is the language of Python frames.
-const LanguagePython = "Python"
+// Languages of interpreted code.
+const (
+	LanguagePython = "Python"
+	LanguageR      = "R"
+)
 
 // InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
 const InterpreterLock = "of Python's interpreter (GIL)"

@@ -217,8 +217,8 @@ func (d *doctor) checkStacks() picture.Check {
 	return c
 }
 
-// checkInterpreters describes the Python interpreters: how their structures were found, and the calls on the stacks
-// that were placed. The stacks must have been unwound.
+// checkInterpreters describes the interpreters of Python and R: how their structures were found, and the calls on the
+// stacks that were placed. The stacks must have been unwound.
 func (d *doctor) checkInterpreters() []picture.Check {
 	var out []picture.Check
 	for _, in := range d.code.Interpreters() {
@@ -243,6 +243,21 @@ func (d *doctor) checkInterpreters() []picture.Check {
 				c.Status = picture.CheckPartly
 				c.Detail += "; " + stacks.Message(err)
 			}
+		}
+		out = append(out, c)
+	}
+	for _, r := range d.code.RSessions() {
+		c := picture.Check{Name: "R", Status: picture.CheckOK}
+		c.Detail = fmt.Sprintf("%s: by the symbol R_GlobalContext; %s of R functions placed", r.Module.Path,
+			phrase.Count(r.Placed, "call"))
+		if r.Unplaced > 0 {
+			c.Status = picture.CheckPartly
+			c.Detail += fmt.Sprintf("; %d have no native frame", r.Unplaced)
+			c.Fix = "they are behind stacks that were not unwound to their end"
+		}
+		if r.Err != nil {
+			c.Status = picture.CheckPartly
+			c.Detail += "; " + stacks.Message(r.Err)
 		}
 		out = append(out, c)
 	}

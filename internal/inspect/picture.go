@@ -141,6 +141,11 @@ func (in *Inspector) Warnings() []string {
 			out = append(out, "Python in "+py.Module.Path+": its frames are incomplete: "+stacks.Message(py.Err))
 		}
 	}
+	for _, r := range in.code.RSessions() {
+		if r.Err != nil {
+			out = append(out, "R in "+r.Module.Path+": its frames are incomplete: "+stacks.Message(r.Err))
+		}
+	}
 	return out
 }
 

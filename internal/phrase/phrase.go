@@ -53,6 +53,8 @@ func Where(f picture.Frame) string {
 	switch {
 	case f.Line != 0:
 		return name + " " + f.Place()
+	case f.Language != "":
+		return name + " (" + f.Language + ")"
 	case f.Kind == picture.FramePseudo || f.Module == "" || name == f.Module || strings.HasPrefix(name, f.Module+"+"),
 		strings.HasPrefix(name, "function "+f.Module+"+"):
 		return name

@@ -32,6 +32,9 @@ type Facts struct {
 	// PthreadAtTP is set if the thread pointer is the pthread_t. Else it is above struct pthread.
 	PthreadAtTP bool
 
+	// JumpBuffer is the size of the C library's sigjmp_buf in bytes.
+	JumpBuffer uint64
+
 	// Verified is set if the analysis of code (loops that spin, ends of functions, functions of a stripped static
 	// runtime, C libraries' control blocks) was tried on programs of the architecture. Without it, it finds nothing.
 	Verified bool
@@ -45,13 +48,13 @@ var facts = map[callbacks.Arch]*Facts{
 		Machine: elf.EM_X86_64, RegsSize: x86RegsSize,
 		FP: callbacks.X86RBP, SP: callbacks.X86RSP, LR: NoLinkRegister,
 		CallArgs: true, CallChanges: []int{x86RAX, x86RCX, x86R11},
-		PthreadAtTP: true, Verified: true,
+		PthreadAtTP: true, JumpBuffer: 200, Verified: true,
 	},
 	callbacks.ArchAArch64: {
 		Machine: elf.EM_AARCH64, RegsSize: arm64RegsSize,
 		FP: callbacks.AArch64FP, SP: callbacks.AArch64SP, LR: callbacks.AArch64LR,
 		ApartRegs: true, CallChanges: []int{0},
-		HeaderSize: 16,
+		HeaderSize: 16, JumpBuffer: 312,
 	},
 }
 

@@ -33,11 +33,13 @@ type Interpreter struct {
 	embedded bool // in the executable of another program, whose code is in the same module
 }
 
-// python has the Python interpreters of a target, and the native frames that run Python code.
+// python has the interpreters of Python and R of a target, and the native frames that run their code.
 type python struct {
 	code         *Code
 	interpreters []*Interpreter
 	threads      map[uint64][]pythonThread // by pthread_t
+	sessions     []*RSession               // of R
+	rRead        bool                      // the functions of R were read in a rehearsal
 	places       map[uint64]pythonPlace    // by the CFA of a native frame
 }
 
@@ -71,6 +73,9 @@ func newPython(c *Code) *python {
 		return p
 	}
 	for _, m := range modules {
+		if r := openR(c, m); r != nil {
+			p.sessions = append(p.sessions, r)
+		}
 		// Programs with an interpreter inside export its symbols, too: extension modules need them.
 		if base := path.Base(m.Path); !m.Main && !strings.Contains(base, "python") && !strings.Contains(base, "pypy") {
 			continue
@@ -168,24 +173,24 @@ func (c *Code) pythonFrames(f unwind.Frame) []picture.Frame {
 	return slices.Clone(c.python().places[f.CFA].frames)
 }
 
-// Lineless reports whether a module is a Python interpreter or of its standard library, or was installed by pip:
-// Python's lines take the place of its lines, and most users cannot install its debug information.
+// Lineless reports whether a module is an interpreter, of its standard library, or of a package that was installed by
+// pip or by R: lines of Python and R take the place of its lines, and most users cannot install its debug information.
 func (c *Code) Lineless(m *callbacks.Module) bool {
 	return strings.Contains(m.Path, "/site-packages/") || strings.Contains(m.Path, "/lib-dynload/") ||
-		c.InInterpreter(m)
+		c.InInterpreter(m) || len(c.RSessions()) > 0 && path.Base(path.Dir(m.Path)) == "libs"
 }
 
-// InInterpreter reports whether a module is a Python interpreter, or connects Python and C.
+// InInterpreter reports whether a module is an interpreter of Python or R, or connects Python and C.
 func (c *Code) InInterpreter(m *callbacks.Module) bool {
 	p := c.python()
-	return len(p.interpreters) > 0 && p.connects(m)
+	return len(p.interpreters) > 0 && p.connects(m) || p.inR(m)
 }
 
 // evalFunction is the interpreter's function that executes Python code.
 const evalFunction = "_PyEval_EvalFrameDefault"
 
-// placePython finds the native frames of a stack that run Python code. The Python frames that are left, because the
-// native stack ends before them, are st.Python.
+// placePython finds the native frames of a stack that run Python or R code. The frames of these languages that are
+// left, because the native stack ends before them, are st.Python.
 func (p *python) placePython(pthread uint64, st *Stack) error {
 	var failed error
 	for _, t := range p.threads[pthread] {
@@ -208,6 +213,9 @@ func (p *python) placePython(pthread uint64, st *Stack) error {
 			p.places[st.Frames[i].CFA] = pythonPlace{frames, true}
 			at = i + 1
 		}
+	}
+	if err := p.placeR(st); err != nil {
+		failed = err
 	}
 	p.hideInner(st)
 	return failed
@@ -263,14 +271,14 @@ func (p *python) nativeFrame(in *Interpreter, call pycode.Call, st *Stack, from 
 // hideInner hides the interpreters' frames that have a call of Python code next outwards, and those outside of the
 // outermost call: they call the first Python code. Without a call, it hides those that the program called.
 func (p *python) hideInner(st *Stack) {
-	if len(p.interpreters) == 0 {
+	if len(p.interpreters)+len(p.sessions) == 0 {
 		return
 	}
 	var outer []picture.Frame
-	shown := false // there are other frames outwards
+	shown, called := false, false // there are other frames outwards; there is a call
 	for _, f := range slices.Backward(st.Frames) {
 		if place := p.places[f.CFA]; place.call {
-			outer, shown = place.frames, true
+			outer, shown, called = place.frames, true, true
 			break
 		}
 	}
@@ -278,7 +286,7 @@ func (p *python) hideInner(st *Stack) {
 		switch place := p.places[f.CFA]; {
 		case place.call:
 			outer = place.frames
-		case p.connects(f.Module):
+		case p.connects(f.Module) || called && p.inR(f.Module):
 			if shown && f.CFA != 0 {
 				p.places[f.CFA] = pythonPlace{outer, false}
 			}

@@ -48,7 +48,8 @@ type Stack struct {
 	// without a frame: it ended in a tail call. The next frame is a runtime's.
 	TailCalled int
 	Err        error // of unwinding it to its end
-	// Python are the Python frames outwards of the last native frame, if the stack could not be unwound to its end.
+	// Python are the frames of Python and R outwards of the last native frame, if the stack could not be unwound to its
+	// end.
 	Python []picture.Frame
 	code   *Code
 }
@@ -285,10 +286,11 @@ func (s *Reader) readBeyond(st *Stack) {
 	_ = s.code.Target.ReadMemory(callbacks.Addr(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
 }
 
-// resume continues a stack that ended with an error, in code that was made at run time. The Python calls of the thread
-// are witnesses: each has its mark in a native frame.
+// resume continues a stack that ended with an error, in code that was made at run time. The Python and R calls of the
+// thread are witnesses: each has its mark in a native frame.
 func (s *Reader) resume(n *Thread, frames []unwind.Frame, err error) ([]unwind.Frame, error) {
 	marks := s.code.python().marks(n.Pthread)
+	marks = append(marks, s.code.python().rMarks(&Stack{Frames: frames})...)
 	all, ok := s.code.Unwinder.Resume(frames, MaxFrames, unwind.Witness{
 		Starts: func(f unwind.Frame) bool {
 			return s.code.startsThread(f.LookupPC()) || s.code.startsProgram(f.LookupPC())
@@ -303,12 +305,13 @@ func (s *Reader) resume(n *Thread, frames []unwind.Frame, err error) ([]unwind.F
 	return all, nil
 }
 
-// readPython reads the Python frames of a running thread in a rehearsal, where its registers are unknown: most of their
-// objects are needed again when the process is stopped.
+// readPython reads the Python frames of a running thread, and those of R, in a rehearsal, where its registers are
+// unknown: most of their objects are needed again when the process is stopped.
 func (s *Reader) readPython(n *Thread) {
 	if !s.code.Rehearsing {
 		return
 	}
+	s.code.python().readR()
 	for _, t := range s.code.python().threads[n.Pthread] {
 		_, _ = t.of.Runtime.Calls(t.Thread) // the frames change meanwhile
 	}

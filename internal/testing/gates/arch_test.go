@@ -123,6 +123,7 @@ var imports = map[string][]string{
 		"internal/image/libc",
 	},
 	"internal/image/pycode":  {"callbacks"},
+	"internal/image/rcode":   {"callbacks"},
 	"internal/image/spans":   nil,
 	"internal/image/symfile": {"callbacks", "internal/guard/budget", "internal/image/elfx"},
 	"internal/image/unxz":    {"internal/guard/budget"},
@@ -144,8 +145,8 @@ var imports = map[string][]string{
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
 		"internal/guard/budget", "internal/image/jitcode", "internal/image/libc", "internal/image/pycode",
-		"internal/lockflow", "internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize",
-		"internal/stack/unwind", "picture",
+		"internal/image/rcode", "internal/lockflow", "internal/runtime/layout", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/teams": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",

@@ -41,6 +41,25 @@ PYTHONHOME=$root/usr exec $loader --library-path $root/`+arch+`:$root/lib/x86_64
 	return filepath.Join(dir, "start")
 }
 
+// ROf returns the path of R of a release of Debian, with its own C library, OpenBLAS with OpenMP, and data.table. The
+// path is that of a script.
+func ROf(tb testing.TB, suite string) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	packages := []string{"r-base-core", "libopenblas0-openmp", "r-cran-data.table"}
+	dir := closure(tb, suite, packages, `#!/bin/sh
+root=$(dirname "$0")
+lib=$root/`+arch+`
+loader=$lib/ld-linux-x86-64.so.2
+[ -e "$loader" ] || loader=$root/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2
+export R_HOME=$root/usr/lib/R R_LIBS_SITE=$root/usr/lib/R/site-library R_SHARE_DIR=$root/usr/share/R/share
+export EDITOR=vi PAGER=cat TAR=tar
+exec $loader --library-path $R_HOME/lib:$lib/openblas-openmp:$lib:$root/lib/x86_64-linux-gnu \
+	$R_HOME/bin/exec/R --vanilla --no-echo "$@"
+`)
+	return filepath.Join(dir, "start")
+}
+
 // modulesOff are extension modules of Python that its tests do not use, and that take long to compile or need
 // libraries.
 const modulesOff = `*disabled*

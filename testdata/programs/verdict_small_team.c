@@ -1,6 +1,7 @@
 /* Threads wait for what other threads of their team would do, and the team has fewer threads than its region requests.
  * "0": a section waits for another one, in regions that are nested too deep. "1": a barrier of the program's own waits
- * for as many threads as were requested, and OMP_THREAD_LIMIT allows fewer; the number is read from memory.
+ * for as many threads as were requested, and OMP_THREAD_LIMIT allows fewer; the number is read from memory. "2": the
+ * same, with a barrier on the stack of the initial thread, which waits at it, too.
  * Second argument of 1: the team has all threads, or they have what they need, and one of them works.
  *
  * The threads are those of a child; its parent only waits. */
@@ -54,7 +55,7 @@ __attribute__((noinline)) static void meet(struct pool *p, int watched) {
 int main(int argc, char **argv) {
   long way = truth_arg(argc, argv, 1, 0);
   healthy = (int)truth_arg(argc, argv, 2, 0);
-  int threads = way == 1 && healthy ? 1 : 2;
+  int threads = way > 0 && healthy ? 1 : 2;
   truth_child(threads);
   truth_init(argc, argv, __FILE__);
   if (way == 0) {
@@ -65,12 +66,13 @@ int main(int argc, char **argv) {
   }
   if (healthy)
     pool.size = 2;
-#pragma omp parallel num_threads(pool.size)
+  struct pool mine = pool, *p = way == 2 ? &mine : &pool;
+#pragma omp parallel num_threads(p->size)
   {
     if (healthy && omp_get_thread_num() == 1)
       works();
-    meet(&pool, threads);
-    __atomic_add_fetch(&pool.arrived, 1, __ATOMIC_RELAXED);
+    meet(p, threads);
+    __atomic_add_fetch(&p->arrived, 1, __ATOMIC_RELAXED);
   }
   return 0;
 }

@@ -66,6 +66,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
 		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
 	})
+	words = s.withoutLocals(words, st)
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
 		return s.code.KindOf(s.frameAt(w.Read)) == stacks.KindUser
 	})
@@ -82,6 +83,19 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	w := s.newWait(words, first, loop.Written)
 	w.Call = name
 	return w, true
+}
+
+// withoutLocals returns the words without the local variables of the function with the loop, if others are left. The
+// initial thread's stack also contains variables that all threads share: those of the functions around the region.
+func (s *spins) withoutLocals(words []spin.Word, st *stacks.Stack) []spin.Word {
+	top := slices.Index(st.Kinds, stacks.KindUser)
+	local := func(w spin.Word) bool {
+		return w.Own && w.Address < st.Frames[top].CFA
+	}
+	if top < 0 || !slices.ContainsFunc(words, func(w spin.Word) bool { return !local(w) }) {
+		return words
+	}
+	return slices.DeleteFunc(words, local)
 }
 
 // runtimeLoop returns the loop of the runtime's code in which n waits for memory to change, nil if the loop may do

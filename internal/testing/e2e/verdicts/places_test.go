@@ -116,6 +116,11 @@ func TestHangsOfSmallTeams(t *testing.T) {
 			},
 			lacks: []string{"FEWER THREADS"},
 		},
+		{
+			name: "stack", program: "verdict_small_team", args: []string{"2"}, env: []string{"OMP_THREAD_LIMIT=2"},
+			kind: picture.VerdictSpinning, has: []string{"2 threads spin in meet", "until mine.turn in main changes"},
+			lacks: []string{"the word at"},
+		},
 	})
 }
 

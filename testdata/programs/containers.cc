@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "truth.h"
@@ -48,6 +49,15 @@ __attribute__((noinline)) static int hold(int number, const double *heap, int le
   std::unique_ptr<int[]> several(new int[3]{4, 5, 6});
   std::shared_ptr<item> common = std::make_shared<item>(item{8, "common"});
   std::optional<int> perhaps = 3, absent;
+  std::vector<bool> bits(130), shifted;
+  for (int i = 0; i < 130; i++)
+    bits[i] = i % 3 == 0;
+  shifted.assign(bits.begin() + 60, bits.begin() + 70);
+  std::deque<item> large;
+  for (int i = 0; i < 200; i++)
+    large.push_front({i, std::to_string(i)});
+  std::variant<int, double> plain = 2.5;
+  std::variant<int, std::string, item> choice = item{9, "chosen"}, word = std::string("a word");
   std::atomic<int> count{12};
   std::vector<int> &reference = numbers;
   own += number;
@@ -59,7 +69,8 @@ __attribute__((noinline)) static int hold(int number, const double *heap, int le
   return numbers[3] + items[0].id + (int)three[1] + (int)brief.size() + (int)empty.size() + queue[2] + linked.front() +
          forward.front() + ages["bob"] + byNumber[5].id + (int)letters.size() + (int)sparse[1000] + only->id + several[0] +
          common->id + *perhaps + count + (int)kept++ + (int)heap[length - 1] + reference[1] + !nothing + !absent +
-         (int)none.size();
+         (int)none.size() + bits[3] + shifted[0] + large[1].id + (int)plain.index() + (int)choice.index() +
+         (int)word.index();
 }
 
 int main(int argc, char **argv) {

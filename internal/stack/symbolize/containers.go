@@ -151,8 +151,11 @@ func (o object) span(typ dwarf.Offset, from, to uint64) (s sequence, ok bool) {
 		at: func(i int64) (place, bool) { return place{addr: from + uint64(i)*size}, true }}, true
 }
 
-// vector returns the elements of a std::vector. One of bool is not shown: its elements are bits.
+// vector returns the elements of a std::vector.
 func (o object) vector() (s sequence, ok bool) {
+	if s, ok := o.bits(); ok {
+		return s, true
+	}
 	for _, names := range [][2]string{{"_M_impl._M_start", "_M_impl._M_finish"}, {"__begin_", "__end_"}} {
 		from, ok1 := o.word(names[0])
 		to, ok2 := o.word(names[1])
@@ -161,6 +164,57 @@ func (o object) vector() (s sequence, ok bool) {
 		}
 	}
 	return s, false
+}
+
+// bits returns the elements of a std::vector<bool>, which are bits of words.
+func (o object) bits() (s sequence, ok bool) {
+	const bitsOfWord, bytesOfWord = 64, 8
+	var from, skipped, count uint64
+	if start, ok1 := o.word("_M_impl._M_start._M_p"); ok1 {
+		finish, ok2 := o.word("_M_impl._M_finish._M_p")
+		first, ok3 := o.number("_M_impl._M_start._M_offset")
+		last, ok4 := o.number("_M_impl._M_finish._M_offset")
+		if !ok2 || !ok3 || !ok4 || finish < start || first >= bitsOfWord || last >= bitsOfWord ||
+			finish-start > maxCount {
+			return s, false
+		}
+		from, skipped, count = start, first, (finish-start)/bytesOfWord*bitsOfWord+last
+		if count < skipped {
+			return s, false
+		}
+		count -= skipped
+	} else if start, ok1 := o.word("__begin_"); ok1 {
+		if _, _, plain := o.part("__end_"); plain {
+			return s, false
+		}
+		n, ok := o.word("__size_")
+		if !ok || n > maxCount {
+			return s, false
+		}
+		from, count = start, n
+	} else {
+		return s, false
+	}
+	typ := argument(o.in, "_Tp")
+	return sequence{typ: typ, count: int64(count), name: indexed, at: func(i int64) (place, bool) {
+		bit := uint64(i) + skipped
+		word, ok := o.d.wordAt(from + bit/bitsOfWord*bytesOfWord)
+		return place{data: []byte{byte(word >> (bit % bitsOfWord) & 1)}}, ok
+	}}, typ != 0
+}
+
+// number returns the unsigned number of up to 8 bytes in a member.
+func (o object) number(path string) (uint64, bool) {
+	f, p, ok := o.part(path)
+	if !ok {
+		return 0, false
+	}
+	size, sized := o.d.sizeInBytes(typeOf(f))
+	var b [8]byte
+	if !sized || size > uint64(len(b)) || o.d.read(p.addr, b[:size]) != nil {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[:]), true
 }
 
 // array returns the elements of a std::array.
@@ -179,9 +233,38 @@ func (o object) array() (s sequence, ok bool) {
 	return s, false
 }
 
-// deque returns the elements of libstdc++'s std::deque: blocks of 512 bytes, or of one element, behind a map of
+// blocks returns the elements of libc++'s std::deque: blocks of 4096 bytes, or of 16 large elements, with an array of
+// pointers to them.
+func (o object) blocks() (s sequence, ok bool) {
+	typ := argument(o.in, "_Tp")
+	size, sized := o.d.sizeInBytes(typ)
+	table, ok1 := o.word("__map_.__begin_")
+	skipped, ok2 := o.word("__start_")
+	count, ok3 := o.word("__size_.__value_")
+	if !ok3 {
+		count, ok3 = o.word("__size_")
+	}
+	if !sized || size == 0 || !ok1 || !ok2 || !ok3 || count > maxCount || skipped > maxCount {
+		return s, false
+	}
+	const blockBytes, largeSize, largeElements = 4096, 256, 16
+	each := uint64(largeElements)
+	if size < largeSize {
+		each = blockBytes / size
+	}
+	return sequence{typ: typ, count: int64(count), name: indexed, at: func(i int64) (place, bool) {
+		n := uint64(i) + skipped
+		block, ok := o.d.wordAt(table + n/each*8)
+		return place{addr: block + n%each*size}, ok
+	}}, true
+}
+
+// deque returns the elements of a std::deque. libstdc++ has blocks of 512 bytes, or of one element, with an array of
 // pointers to them.
 func (o object) deque() (s sequence, ok bool) {
+	if s, ok := o.blocks(); ok {
+		return s, true
+	}
 	typ := o.target("_M_impl._M_start._M_cur")
 	size, sized := o.d.sizeInBytes(typ)
 	var w [6]uint64
@@ -497,13 +580,49 @@ func (o object) characters() (from, n uint64, ok bool) {
 	return from, n, ok && ok1 && ok2
 }
 
-// wrapped returns the place of the value in a std::atomic or a std::optional; empty means that it has none.
-func (o object) wrapped() (f *dwarf.Entry, p place, empty, ok bool) {
+// maxAlternatives bounds the alternatives of a std::variant.
+const maxAlternatives = 256
+
+// alternative returns the type and the place of the value in a std::variant; empty means that it has none.
+func (o object) alternative() (typ dwarf.Offset, p place, empty, ok bool) {
+	for _, names := range [][4]string{{"_M_index", "_M_u", "_M_rest", "_M_first"},
+		{"__impl_.__index", "__impl_.__data", "__tail", "__head"}} {
+		f, _, found := o.part(names[0])
+		if !found {
+			continue
+		}
+		size, _ := o.d.sizeInBytes(typeOf(f))
+		index, readable := o.number(names[0])
+		if readable && size > 0 && size < 8 && index == 1<<(8*size)-1 {
+			return 0, p, true, true
+		}
+		if !readable || index >= maxAlternatives {
+			return 0, p, false, false
+		}
+		path := names[1] + strings.Repeat("."+names[2], int(index)) + "." + names[3]
+		if f, p, found = o.part(path + ".__value"); found {
+			return typeOf(f), p, false, true
+		}
+		if _, p, found = o.part(path); !found {
+			return 0, p, false, false
+		}
+		typ := o.argumentOf(path, "_Type")
+		return typ, p, false, typ != 0
+	}
+	return 0, p, false, false
+}
+
+// wrapped returns the type and the place of the value in a std::atomic, a std::optional or a std::variant; empty means
+// that it has none.
+func (o object) wrapped() (typ dwarf.Offset, p place, empty, ok bool) {
+	var f *dwarf.Entry
 	switch o.name {
+	case "variant":
+		return o.alternative()
 	case "atomic":
 		for _, name := range []string{"_M_i", "_M_fp", "_M_b._M_p", "_M_base._M_i", "__a_.__a_value"} {
 			if f, p, ok = o.part(name); ok {
-				return f, p, false, true
+				return typeOf(f), p, false, true
 			}
 		}
 	case "optional":
@@ -513,11 +632,11 @@ func (o object) wrapped() (f *dwarf.Entry, p place, empty, ok bool) {
 			f, p, ok = o.part(names[1])
 			var b [1]byte
 			if ok && ok1 && o.d.read(at.addr, b[:]) == nil {
-				return f, p, b[0] == 0, true
+				return typeOf(f), p, b[0] == 0, true
 			}
 		}
 	}
-	return nil, p, false, false
+	return 0, p, false, false
 }
 
 // fillObject sets v to the value of an object of a library of C++; ok is false if its members are its value.
@@ -534,12 +653,12 @@ func (d *decoder) fillObject(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p plac
 		d.fillElements(v, s, depth, pointers)
 		return true
 	}
-	if f, at, empty, ok := o.wrapped(); ok {
+	if typ, at, empty, ok := o.wrapped(); ok {
 		if empty {
 			v.Text = "no value"
 			return true
 		}
-		d.fill(v, typeOf(f), at, depth+1, pointers)
+		d.fill(v, typ, at, depth+1, pointers)
 		return true
 	}
 	to, ok := o.pointer()

@@ -362,8 +362,8 @@ func (ev *evaluation) load(x operand) (operand, error) {
 		if to, ok := o.pointer(); ok {
 			return operand{pointer: true, pointee: to.typ, integer: int64(to.to)}, nil
 		}
-		if f, p, empty, ok := o.wrapped(); ok && !empty {
-			return ev.load(operand{typ: typeOf(f), at: p})
+		if typ, p, empty, ok := o.wrapped(); ok && !empty {
+			return ev.load(operand{typ: typ, at: p})
 		}
 	}
 	switch e.Tag {

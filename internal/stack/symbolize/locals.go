@@ -93,6 +93,7 @@ type locals struct {
 	addr  uint64
 	whole bool                           // visit all blocks of the function, not only those that contain pc
 	visit func(e *dwarf.Entry, in scope) // called for each variable
+	enter func(e *dwarf.Entry, in scope) // called for each function around pc, before its variables; may be nil
 	// word reads memory that locations depend on; if it is nil, such variables are left out.
 	word func(addr uint64) (uint64, bool)
 	// read reads memory, entry returns the value that a register had when the function was called, and tls the address
@@ -140,6 +141,7 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 			if inner.active = l.visitsBlock(e, in); inner.active {
 				inner.function = e
 				inner.inlined++
+				l.enterActive(e, inner)
 			}
 		case dwarf.TagLexDwarfBlock:
 			inner.active = l.visitsBlock(e, in)
@@ -166,6 +168,14 @@ func (l *locals) enterFunction(e *dwarf.Entry, at *scope) {
 	if at.active {
 		at.function = e
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
+		l.enterActive(e, *at)
+	}
+}
+
+// enterActive calls enter.
+func (l *locals) enterActive(e *dwarf.Entry, in scope) {
+	if l.enter != nil {
+		l.enter(e, in)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,18 +60,57 @@ const (
 // reads memory of the target.
 func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error) (out [][]Value) {
 	entry := s.entryOf(f, read)
+	var dropped []map[dwarf.Offset]Value // parameters that were not visited yet, by depth of inlining
 	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.read, l.entry = read, entry
 		d := decoder{types: l.types, read: read, in: l, left: maxValues}
-		l.visit = func(e *dwarf.Entry, in scope) {
+		reach := func(in scope) {
 			for len(out) <= in.inlined {
-				out = append(out, nil)
+				out, dropped = append(out, nil), append(dropped, nil)
+			}
+		}
+		l.enter = func(e *dwarf.Entry, in scope) {
+			reach(in)
+			dropped[in.inlined] = l.abstractParameters(e, &d)
+		}
+		l.visit = func(e *dwarf.Entry, in scope) {
+			reach(in)
+			if off, ok := originOf(e); ok {
+				delete(dropped[in.inlined], off)
 			}
 			if v, ok := l.makeValue(e, &d); ok {
 				out[in.inlined] = append(out[in.inlined], v)
 			}
 		}
 	})
+	for depth, parameters := range dropped {
+		lost := make([]Value, 0, len(parameters))
+		for _, off := range slices.Sorted(maps.Keys(parameters)) {
+			lost = append(lost, parameters[off])
+		}
+		out[depth] = append(lost, out[depth]...)
+	}
+	return out
+}
+
+// abstractParameters returns the parameters of the function that e is a copy of, by entry. The compiler may have
+// dropped some of them from the copy: these are optimized out.
+func (l *locals) abstractParameters(e *dwarf.Entry, d *decoder) map[dwarf.Offset]Value {
+	off, ok := originOf(e)
+	if !ok {
+		return nil
+	}
+	out := map[dwarf.Offset]Value{}
+	_, in := l.types.readEntry(off)
+	for _, p := range in {
+		if p.Tag != dwarf.TagFormalParameter || p.Val(dwarf.AttrConstValue) != nil {
+			continue
+		}
+		if v, ok := l.namedValue(p, d); ok {
+			v.Missing = cmp.Or(v.Missing, missingOptimized)
+			out[p.Offset] = v
+		}
+	}
 	return out
 }
 
@@ -137,8 +177,8 @@ func (l *locals) walkGlobals(r *dwarf.Reader, depth int, visit func(e *dwarf.Ent
 	}
 }
 
-// makeValue returns the value of variable e; false for compiler-internal variables.
-func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
+// namedValue returns the name and the type of variable e; false for compiler-internal variables.
+func (l *locals) namedValue(e *dwarf.Entry, d *decoder) (Value, bool) {
 	name, typ := l.vs.nameAndType(e)
 	artificial, _ := e.Val(dwarf.AttrArtificial).(bool)
 	if name == "" || name[0] == '.' || artificial && (name[0] == '_' || strings.Contains(name, ".")) {
@@ -150,6 +190,16 @@ func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
 		return v, true
 	}
 	v.Type = d.typeName(typ, 0)
+	return v, true
+}
+
+// makeValue returns the value of variable e; false for compiler-internal variables.
+func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
+	v, ok := l.namedValue(e, d)
+	if !ok || v.Missing != "" {
+		return v, ok
+	}
+	_, typ := l.vs.nameAndType(e)
 	if p, ok := l.constantOf(e); ok {
 		d.fill(&v, typ, p, 0, 0)
 		return v, true

@@ -51,7 +51,7 @@ func browse(t *testing.T, page string, flags ...string) (dom, said string) {
 // TestBrowser runs the page's script in a browser, and checks that the page's policy blocks no part of it.
 // Screenshots are kept in the directory of the option keep.
 func TestBrowser(t *testing.T) {
-	keep := omptest.Option("keep")
+	keep := omptest.KeepDir(t)
 	if keep == "" {
 		keep = t.TempDir()
 	}

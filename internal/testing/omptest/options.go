@@ -21,6 +21,19 @@ func Option(name string) string {
 	return ""
 }
 
+// KeepDir returns the directory of the option keep, which it creates; "" without the option.
+func KeepDir(tb testing.TB) string {
+	tb.Helper()
+	dir := Option("keep")
+	if dir == "" {
+		return ""
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
 // Number returns an option that is a number, or otherwise if it is unset.
 func Number(tb testing.TB, name string, otherwise int) int {
 	tb.Helper()

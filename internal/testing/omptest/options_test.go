@@ -1,6 +1,10 @@
 package omptest
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestOptions(t *testing.T) {
 	t.Setenv(OptionsVariable, "")
@@ -18,5 +22,21 @@ func TestOptions(t *testing.T) {
 	}
 	if got := Number(t, "seed", 7); got != 7 {
 		t.Errorf("seed, which is unset: %d", got)
+	}
+}
+
+// TestKeepDir requires that the directory of the option keep is created.
+func TestKeepDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "pictures")
+	t.Setenv(OptionsVariable, "keep="+dir)
+	if got := KeepDir(t); got != dir {
+		t.Errorf("the directory is %q, want %q", got, dir)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	t.Setenv(OptionsVariable, "")
+	if got := KeepDir(t); got != "" {
+		t.Errorf("without the option, the directory is %q", got)
 	}
 }

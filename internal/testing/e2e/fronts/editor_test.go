@@ -38,7 +38,7 @@ func TestVSCodeExtension(t *testing.T) {
 		"OMPD_SYSROOT="+core.Sysroot,
 		"OMPD_SOURCES="+omptest.Programs(t), "OMPD_PROCESS="+strconv.Itoa(process.PID), "OMPD_PROCESS_EXE="+exe,
 		"OMPD_GDB="+omptest.GdbOf(t, "sid"), "OMPD_BROWSER="+omptest.Option("browser"),
-		"OMPD_CODE_SERVER="+omptest.Option("code-server"), "OMPD_KEEP="+omptest.Option("keep"))
+		"OMPD_CODE_SERVER="+omptest.Option("code-server"), "OMPD_KEEP="+omptest.KeepDir(t))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

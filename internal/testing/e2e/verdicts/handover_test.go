@@ -98,7 +98,7 @@ func lookWhenStopped(t *testing.T, pid string) (int, *picture.Picture) {
 
 // keepHandover writes a wrong picture into the directory of the option keep.
 func keepHandover(t *testing.T, pic *picture.Picture) {
-	if dir := omptest.Option("keep"); dir != "" {
+	if dir := omptest.KeepDir(t); dir != "" {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + ".json"
 		b, err := json.MarshalIndent(pic, "", " ")
 		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600)); err != nil {

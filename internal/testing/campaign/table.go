@@ -101,6 +101,7 @@ var campaigns = []campaign{
 			"no wrong exit status, bounded memory", needs: "gcc, clang; root for other users", time: "hours",
 		options: []option{
 			{"cores", "100000", "golden cores with changes"},
+			{"interpreters", "2000", "cores of Python and R with changes"},
 			{"pictures", "10000", "saved pictures with changes"},
 			{"messages", "10000", "answers of the nodes of a job with changes"}, seed,
 			{"kills", "500", "looks at each of two programs during which the tool is killed"},
@@ -108,9 +109,9 @@ var campaigns = []campaign{
 			{"time", "10m", "the time of the server's abuse"},
 		},
 		tests: []string{
-			"TestMutants", "TestKeptMutants", "TestMutatedPictures", "TestMutatedMessages", "TestCoreBombs",
-			"TestFileBombs", "TestKilledTool", "TestForkLoopUnderKilledLooks", "TestRestlessProgramsUnderKilledLooks",
-			"TestServerSoak", "TestOtherUser.*", "TestRunEarlySignals",
+			"TestMutants", "TestInterpreterMutants", "TestKeptMutants", "TestMutatedPictures", "TestMutatedMessages",
+			"TestCoreBombs", "TestFileBombs", "TestKilledTool", "TestForkLoopUnderKilledLooks",
+			"TestRestlessProgramsUnderKilledLooks", "TestServerSoak", "TestOtherUser.*", "TestRunEarlySignals",
 		},
 		packages: []string{
 			"./internal/testing/mutate", "./internal/jobs/job", "./live", endToEnd + "live", endToEnd + "server",

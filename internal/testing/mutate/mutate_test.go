@@ -18,6 +18,9 @@ func (s *subject) mutant(r *rand.Rand) []edit {
 		inHeader, inSegments, inNotes, inThreads, inFiles,
 		inAuxv, inLoader, inRuntime, inRuntime, inRuntime, inRuntime, inStacks,
 	}
+	if len(s.places[inInterpreter]) > 0 {
+		kinds = append(kinds, slices.Repeat([]kind{inInterpreter}, 16)...)
+	}
 	if r.IntN(8) != 0 {
 		kinds = kinds[5:] // found only if the headers are intact
 	}

@@ -28,6 +28,8 @@ const (
 	inLoader   kind = "r_debug and link maps"
 	inRuntime  kind = "structures of the runtime"
 	inStacks   kind = "stacks"
+
+	inInterpreter kind = "structures of an interpreter"
 )
 
 // place is a number in a core.

@@ -23,7 +23,8 @@ func TestCopyFrom(t *testing.T) {
 		s.Again(5, 1)
 		s.PC = 2
 	}
-	if v := from.LoadStack(8, 8); !v.Equal(Constant(1)) || len(from.Stack) != 2 || from.visits[0].n != 1 || from.PC != 1 {
+	if v := from.LoadStack(8, 8); !v.Equal(Constant(1)) || len(from.Stack) != 2 || from.visits[0].n != 1 ||
+		from.PC != 1 {
 		t.Errorf("a change of the copy changed the state: %+v", *from)
 	}
 }

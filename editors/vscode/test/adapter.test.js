@@ -12,10 +12,13 @@ test("a core is looked at", async () => {
   client.defaultTimeout = 120000;
   await client.start();
   try {
-    const begun = client.configurationSequence(); // waits for "initialized", and uses the capabilities that it has then
     const stopped = client.waitForEvent("stopped");
-    await client.attachRequest({ target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [] });
-    await begun;
+    client.launchRequest = (args) => client.attachRequest(args); // launch has no counterpart for attach
+    // The sequence ends by the request that the capabilities stored by then select, when "initialized" comes.
+    await Promise.all([
+      client.configurationSequence(),
+      client.launch({ target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [] }),
+    ]);
     const { body } = await stopped;
     assert.equal(body.reason, "exception");
     assert.equal(body.text, "DEADLOCK: threads 0 and 1");

@@ -121,30 +121,28 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 	if c, ok := x.serialized(r, &f); ok {
 		return c, true
 	}
+	bound := r.TeamSize == 1 && f.procs > 1 && len(r.Threads) > 0 && len(x.masks[r.Threads[0]]) == 1
 	switch {
 	case f.clause == unknown:
 		c := cause{reason: "its num_threads clause requests no more", program: true,
 			evidence: []string{"the code that forks it has the clause" + lineAfter(" at ", f.Frame) +
 				"; nothing else keeps the team small"}}
 		if f.MaybeIf {
-			c.reason = "its num_threads clause requests no more, or its if clause was false"
 			c.evidence = []string{"the code that forks it passes a number of threads" + lineAfter(" at ", f.Frame) +
 				"; nothing else keeps the team small"}
 		}
+		switch {
+		case bound:
+			x.addCounted(&c, forked)
+		case f.MaybeIf:
+			c.reason += ", or its if clause was false"
+		}
 		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize)
-	case f.clause == 1 && r.TeamSize == 1 && f.procs > 1 && len(r.Threads) > 0 && len(x.masks[r.Threads[0]]) == 1:
-		c := cause{
-			reason: "its clause says " + by + ", and its thread may use one processor only: the program may have " +
-				"counted the processors of that thread",
-			evidence: append([]string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)},
-				x.oneProcessorEvidence(forked)...),
-			fix: "count processors before the first parallel region, or by omp_get_num_procs: the runtime has bound " +
-				"the initial thread to one (OMP_PROC_BIND, OMP_PLACES); or do not bind threads",
-		}
-		if f.MaybeIf {
-			c.reason += "; or its if clause was false"
-			c.program = true // perhaps, so it is no warning
-		}
+	case f.clause == 1 && bound:
+		c := cause{reason: "its clause says " + by,
+			evidence: []string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)}}
+		c.program = f.MaybeIf // perhaps, so it is no warning
+		x.addCounted(&c, forked)
 		return c, true
 	case f.clause == 1 && f.MaybeIf:
 		return cause{reason: "its num_threads clause says 1, or its if clause was false", program: true,
@@ -198,6 +196,19 @@ func (x *teamSizes) serialized(r *picture.Region, f *fork) (cause, bool) {
 		}, true
 	}
 	return cause{}, false
+}
+
+// addCounted adds to the cause of a team of one thread, which a clause requests, that the program may have counted the
+// processors of a thread that the runtime had bound to one.
+func (x *teamSizes) addCounted(c *cause, f *fork) {
+	c.reason += ", and its thread may use one processor only: the program may have counted the processors of that " +
+		"thread"
+	if f.MaybeIf {
+		c.reason += "; or its if clause was false"
+	}
+	c.evidence = append(c.evidence, x.oneProcessorEvidence(f)...)
+	c.fix = "count processors before the first parallel region, or by omp_get_num_procs: the runtime has bound " +
+		"the initial thread to one (OMP_PROC_BIND, OMP_PLACES); or do not bind threads"
 }
 
 // oneByDefault returns the cause of a default of one thread.

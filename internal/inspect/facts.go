@@ -68,14 +68,15 @@ func (p *factParts) findProcessors(pic *picture.Picture, forks []picture.Fork) *
 		}
 	}
 	slices.Sort(out.Running)
-	first := map[picture.ID]int{}
+	first, alone := map[picture.ID]int{}, map[picture.ID]bool{}
 	for _, r := range pic.Regions {
 		if len(r.Threads) > 0 {
-			first[r.ID] = r.Threads[0]
+			first[r.ID], alone[r.ID] = r.Threads[0], r.TeamSize == 1
 		}
 	}
 	for _, f := range forks {
-		if lwp := first[f.Region]; lwp != 0 && (isOne(f.NumProcs) || isOne(f.ClauseValue)) {
+		counted := isOne(f.ClauseValue) || f.ClauseValue == nil && alone[f.Region]
+		if lwp := first[f.Region]; lwp != 0 && (isOne(f.NumProcs) || counted) {
 			ask[lwp] = true
 		}
 	}

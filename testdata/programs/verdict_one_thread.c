@@ -1,7 +1,7 @@
 /* A region of one thread, or of fewer than requested. The situation is argv[2]:
  * 1 nested regions by default                2 num_threads(1)      3 a false if clause
  * 4 omp_set_num_threads(1)                   5 one processor       6 nested if clauses
- * 8 dynamic adjustment of 64 threads */
+ * 8 dynamic adjustment of 64 threads         9 as many threads as the bound initial thread has processors */
 #include "truth.h"
 #include <sched.h>
 
@@ -82,6 +82,15 @@ __attribute__((noinline)) static void adjusted(void) {
   }
 }
 
+/* counted forks as many threads as the calling thread may use processors, after the runtime has bound it. */
+__attribute__((noinline)) static void counted(void) {
+  cpu_set_t own;
+#pragma omp parallel
+  __asm__ volatile("");
+  sched_getaffinity(0, sizeof own, &own);
+  clause(CPU_COUNT(&own));
+}
+
 int main(int argc, char **argv) {
   pthread_t observer;
   int what = (int)truth_arg(argc, argv, 1, 1);
@@ -100,6 +109,8 @@ int main(int argc, char **argv) {
     unless(argc > 99);
   else if (what == 6)
     twice(argc > 99);
+  else if (what == 9)
+    counted();
   else
     plain();
   return 0;

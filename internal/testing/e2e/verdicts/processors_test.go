@@ -88,6 +88,31 @@ func TestVerdictOfBoundTeam(t *testing.T) {
 	})
 }
 
+// TestVerdictOfCountedProcessors looks at a region with as many threads as its thread has processors, where the runtime
+// has bound that thread to one processor, and at one that requests one thread for another reason.
+func TestVerdictOfCountedProcessors(t *testing.T) {
+	cpus := several(t)
+	const counted = ", and its thread may use one processor only: the program may have counted the processors of " +
+		"that thread"
+	env := []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d},{%d}", cpus[0], cpus[1])}
+	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {
+		verdict := func(args []string, env []string) picture.Verdict {
+			_, pic := e2e.Diagnose(t, l.Look(t, e2e.Program{Name: "verdict_one_thread", Args: args, Env: env}))
+			if len(pic.Verdicts) != 1 || pic.Verdicts[0].Kind != picture.VerdictOneThread {
+				t.Fatalf("%+v, want one_thread", pic.Verdicts)
+			}
+			return pic.Verdicts[0]
+		}
+		v := verdict([]string{"9", "1"}, env)
+		if !strings.Contains(v.Summary, counted) || !strings.Contains(v.Fix, "(OMP_PROC_BIND, OMP_PLACES)") {
+			t.Errorf("bound thread: %+v", v)
+		}
+		if v := verdict([]string{"2", "1"}, nil); strings.Contains(v.Summary, "processor") || v.Fix != "" {
+			t.Errorf("no bound thread: %+v", v)
+		}
+	})
+}
+
 // TestVerdictUnderTaskset binds the threads of processes to one processor while they run.
 func TestVerdictUnderTaskset(t *testing.T) {
 	cpus := several(t)

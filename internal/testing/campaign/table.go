@@ -67,7 +67,7 @@ var campaigns = []campaign{
 			{"workers", "", "programs at a time (default: the processors)"},
 			{"keep", "/tmp/ompd-inspect-generated", "the `directory` for failed programs, made small"},
 			{"shrink", "", "failed programs of each kind that are made small"},
-			{"only", "", "run only the program of this seed"},
+			{"only", "", "run only the program of this seed, built as after the same -seed"},
 			{"times", "", "runs of that program"},
 			{"stop", "", "end when this `file` exists"},
 		},

@@ -26,7 +26,7 @@ const (
 
 // Departures lists the places at which code leaves without releasing lock. It looks at the functions that wait
 // for the lock in the innermost frames of waiters. If there are no such places, it looks at the calls that may
-// have taken the lock.
+// have taken the lock. If no thread may hold it, it looks at the calls that have returned or were left by an exception.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	d := &departures{
 		p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{},
@@ -54,6 +54,9 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 		for _, s := range h.Taken {
 			d.takenBy(f, s.Index, maxTakeDepth, nil)
 		}
+	}
+	if len(l.Holders(lock))+len(d.sure)+len(d.thrown)+len(d.checked) == 0 {
+		d.addPassed(lock)
 	}
 	switch {
 	case len(d.sure) > 0:
@@ -116,6 +119,80 @@ func (d *departures) takenBy(f *function, index, depth int, callers []call) {
 			}
 		}
 	}
+}
+
+// addPassed searches the functions that threads called on the way to their points, and that take the lock. Their
+// summaries do not list a lock that they release on each path to their return, but an exception may have left them.
+func (d *departures) addPassed(lock Lock) {
+	for _, t := range d.escapes.threads {
+		for i := range min(len(t.Frames), maxFrames) {
+			fr := &t.Frames[i]
+			f := d.p.functionAt(fr.lookup())
+			if !fr.User || f == nil || d.p.isUnfollowed(fr.lookup()) {
+				continue
+			}
+			w := &passedCalls{departures: d, lock: lock, frame: &candidate{f: f, at: d.p.PointOf(t, i)}}
+			before := f.flow.CalledBefore(w.frame.at)
+			sites := d.p.sitesOf(f)
+			for k := range sites {
+				if s := &sites[k]; slices.ContainsFunc(before, func(c flow.Call) bool { return c.PC == s.PC }) {
+					w.follow([]call{{f, s.PC, s.Return == 0}}, []*site{s})
+				}
+			}
+		}
+	}
+}
+
+// passedCalls follows the calls by which a frame came to its point.
+type passedCalls struct {
+	*departures
+	lock  Lock
+	frame *candidate
+	count int // of the followed calls
+}
+
+// maxPassedCalls bounds the calls that are followed from one frame.
+const maxPassedCalls = 256
+
+// follow searches the function that the innermost call calls for calls that take the lock, if an exception may leave
+// it. chain and sites are the same calls, the innermost first.
+func (w *passedCalls) follow(chain []call, sites []*site) {
+	s := sites[0]
+	if s.kind != calleeFollowed || len(sites) > maxTakeDepth || w.count == maxPassedCalls ||
+		w.p.reaches.SummaryOf(s.entry).locks&familySet(w.family) == 0 || w.p.exitsOf(s) == (exits{}) {
+		return
+	}
+	w.count++
+	g := w.p.functionAt(s.entry)
+	if g == nil || w.p.isUnfollowed(s.entry) {
+		return
+	}
+	of := w.p.sitesOf(g)
+	for i := range of {
+		in := &of[i]
+		if in.kind == calleeListed && (in.call.Set || in.call.Try) && in.call.Family == w.family &&
+			w.isLock(in, sites) {
+			w.look(g, in.Index, chain)
+		}
+		w.follow(append([]call{{g, in.PC, in.Return == 0}}, chain...), append([]*site{in}, sites...))
+	}
+}
+
+// isLock reports whether a call takes the lock. sites are the calls that lead to it, the innermost first.
+func (w *passedCalls) isLock(s *site, sites []*site) bool {
+	for _, e := range listedEffects(s).list {
+		if e.single {
+			return w.lock.Address == 0
+		}
+		for _, c := range sites {
+			if e.lock != nil {
+				e.lock = e.lock.WithArgs(c.Args)
+			}
+		}
+		v := w.frame.valueOf(sites[len(sites)-1].CallSite, e)
+		return v.known && v.address == w.lock.Address
+	}
+	return false
 }
 
 // look finds the departures of f while it holds the lock taken by the call at index.

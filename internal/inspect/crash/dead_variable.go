@@ -109,10 +109,10 @@ func (c *Finder) inNewerFrame(t *teams.ExecutedTask, v symbolize.Shared, shared 
 	end := 0 // of the frames of the task that the thread executes
 	task := n.ExecutedTask(c.code)
 	if task != nil {
-		end = c.callEnd(st, task.Frame+1)
+		end = c.callEnd(n, task.Frame+1)
 	}
 	switch {
-	case frame < c.callEnd(st, 0):
+	case frame < c.callEnd(n, 0):
 		d.Reason = "which has no variable of the program"
 	case frame < end && t.Is(task):
 		if !shared {
@@ -135,14 +135,15 @@ func (c *Finder) containing(t *teams.ExecutedTask) string {
 	return fs[len(fs)-1].In
 }
 
-// callEnd returns the index after the frames of one call of a runtime, which begin at frame from, perhaps with those of
-// the C library. The function that called the runtime may have no frame: the call is a runtime's exported function. A
-// frame of a function that copies variables of the program to its stack is not counted.
-func (c *Finder) callEnd(st *stacks.Stack, from int) int {
-	i := from
+// callEnd returns the index after the frames of one call of a runtime on the stack of a thread, which begin at frame
+// from, perhaps with those of the C library. The function that called the runtime may have no frame: the call is a
+// function that the runtime's module exports. A frame of a function that copies variables of the program to its stack
+// is not counted.
+func (c *Finder) callEnd(n *teams.Thread, from int) int {
+	st, i := n.Stack(), from
 	for ; i < len(st.Frames) && (st.Kinds[i] == stacks.KindRuntime || st.Kinds[i] == stacks.KindSystem); i++ {
 		name, _, exported := c.code.Symbols.Exported(st.Frames[i].LookupPC())
-		if st.Kinds[i] == stacks.KindSystem || !exported {
+		if !exported || n.Runtime == nil || !n.Runtime.Owns(st.Frames[i].LookupPC()) {
 			continue
 		}
 		if !rtl.CopiesVariables(name) {

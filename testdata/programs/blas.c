@@ -1,5 +1,6 @@
 /* A product of matrices by the BLAS library in OMPD_BLAS, which has its own parallel regions.
- * In mode segv, half of one matrix is unmapped: some thread of the library crashes in a region. */
+ * In mode segv, half of one matrix is unmapped: some thread of the library crashes in a region. With a second argument,
+ * it is repeated, and READY is written after the first product. */
 #include "truth.h"
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -27,6 +28,14 @@ int main(int argc, char **argv) {
   if (!strcmp(truth_mode, "segv")) {
     mprotect(b + SIZE * SIZE / 2, sizeof(double) * SIZE * SIZE / 2, PROT_NONE);
     truth_write(1);
+  }
+  if (argc > 2) {
+    truth_write(1);
+    multiply(102, 111, 111, SIZE, SIZE, SIZE, 1, a, SIZE, b, SIZE, 0, c, SIZE); /* starts the threads */
+    if (write(atoi(getenv("OMPD_READY_FD")), "READY\n", 6) != 6)
+      return 3;
+    for (;;)
+      multiply(102, 111, 111, SIZE, SIZE, SIZE, 1, a, SIZE, b, SIZE, 0, c, SIZE);
   }
   multiply(102, 111, 111, SIZE, SIZE, SIZE, 1, a, SIZE, b, SIZE, 0, c, SIZE);
   return c[5] == 0;

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
 const (
@@ -37,7 +38,7 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 		return true, w.recordStep(f.CFA, false, HowCode)
 	}
 	strayed := w.exact && !w.isExecutable(f.PC) // a call that changed only the PC
-	if w.tryLeaf(f, !strayed) || w.tryFramePointer(f) || w.tryLeaf(f, false) {
+	if w.tryLeaf(f, !strayed) || w.tryEntry(f) || w.tryFramePointer(f) || w.tryLeaf(f, false) {
 		return true, w.recordStep(f.CFA, false, w.how)
 	}
 	if errors.Is(r.err, ErrNoUnwindInfo) {
@@ -103,6 +104,60 @@ func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 	w.regs.SetPC(ret)
 	f.CFA, w.how = cfa, HowLeaf
 	return true
+}
+
+// tryEntry moves to the caller by the frame that the first instructions of the function make, as hand-written kernels
+// have no tables. The return address must follow a call that may be one of the function.
+func (w *walk) tryEntry(f *Frame) bool {
+	m, pc := w.moduleAt(f.PC), f.PC
+	if m == nil {
+		return false
+	}
+	if !f.Exact {
+		pc-- // the call may be the last instruction
+	}
+	entry, ok := m.entryOf(pc - m.Bias)
+	if !ok {
+		return false
+	}
+	frame, ok := emulate.ReadEntry(w.arch, w.mem, entry+m.Bias, f.PC)
+	if !ok {
+		return false
+	}
+	sp := f.Registers.SP()
+	for _, b := range frame.Bases {
+		base, known := f.Registers.Get(b.Register)
+		cfa := base + b.Offset
+		if !known || cfa <= sp || cfa-sp > maxGuessedFrame {
+			continue
+		}
+		ret, err := w.stack.read(cfa-8, 8)
+		if err != nil {
+			continue
+		}
+		call, called := arch.CallBefore(w.arch, w.mem, ret)
+		if called && (call.Kind == arch.CallRegister || w.mayReach(call, f.PC)) {
+			w.leave(f, frame.Saved, cfa, ret)
+			return true
+		}
+	}
+	return false
+}
+
+// leave sets the registers to those of the caller of a function that saved some of them, given the function's canonical
+// frame address and its return address.
+func (w *walk) leave(f *Frame, saved []arch.Saved, cfa, ret uint64) {
+	w.regs.Valid &^= arch.CallerSaved(w.arch)
+	for _, s := range saved {
+		if v, err := w.stack.read(cfa-s.Offset, 8); err == nil {
+			w.regs.Set(s.Register, v)
+		} else {
+			w.regs.Unset(s.Register)
+		}
+	}
+	w.regs.SetSP(cfa)
+	w.regs.SetPC(ret)
+	f.CFA, w.how = cfa, HowCode
 }
 
 // linksOutside reports whether the link register leads to another module: a function that has called another

@@ -19,7 +19,8 @@ type module struct {
 	memory *budget.Ledger
 
 	load  sync.Once
-	eh    *table // nil without one
+	file  *elfx.File // nil without one
+	eh    *table     // nil without one
 	debug *table
 	err   error // the reason if there is no table
 
@@ -49,6 +50,27 @@ func (m *module) findFDE(pc uint64) (*fde, How, error) {
 	return nil, 0, firstError(damage, m.err, ErrNoUnwindInfo)
 }
 
+// entryOf returns the start of the function whose symbol covers a file address.
+func (m *module) entryOf(addr uint64) (entry uint64, ok bool) {
+	m.load.Do(m.open)
+	if m.file == nil {
+		return 0, false
+	}
+	isFunction := func(s *elfx.Symbol) bool {
+		return s.Type == elf.STT_FUNC && s.Defined() && addr >= s.Value && addr-s.Value < s.Size
+	}
+	list, _ := m.file.StaticAround(addr, isFunction)
+	if len(list) == 0 {
+		list, _ = m.file.DynamicAround(addr, isFunction)
+	}
+	for _, s := range list {
+		if !ok || s.Value > entry {
+			entry, ok = s.Value, true
+		}
+	}
+	return entry, ok
+}
+
 // firstError returns the first non-nil error of errs.
 func firstError(errs ...error) error {
 	for _, err := range errs {
@@ -70,6 +92,7 @@ func (m *module) open() {
 		m.err = fmt.Errorf("unwind information of %s: %w", m.Path, err)
 		return
 	}
+	m.file = f
 	if m.eh, m.err = fileEHFrame(f); m.eh != nil {
 		m.eh.memory = m.memory
 	}

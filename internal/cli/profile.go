@@ -202,7 +202,8 @@ func (v *profileFlags) showStarted(s started) {
 	case s.err != nil:
 		v.note("no profile: %v", s.err)
 	default:
-		v.note("no profile: no process of the program has loaded an OpenMP runtime, or it ended before the first sample")
+		v.note("no profile: no process of the program has loaded an OpenMP runtime, or it ended before the first " +
+			"sample")
 	}
 }
 

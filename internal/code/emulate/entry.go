@@ -11,7 +11,7 @@ import (
 const (
 	// maxEntry bounds the instructions that make a frame. Hand-written kernels save six registers, one by one.
 	maxEntry = 48
-	// maxEntryFrame bounds the distance from a register that keeps an address of the frame to the frame's end, in bytes.
+	// maxEntryFrame bounds the bytes from a register that keeps an address of the frame to the frame's end.
 	maxEntryFrame = 1 << 20
 )
 

@@ -13,7 +13,8 @@ import (
 func TestReadEntry(t *testing.T) {
 	const rbx, rbp, rsp = 3, callbacks.X86RBP, callbacks.X86RSP // DWARF numbers
 	// sub $0x60,%rsp; mov %rbx,(%rsp); mov %rbp,8(%rsp); mov %rsp,%rbx; and $-4096,%rsp; jmp .
-	const aligned = "\x48\x83\xec\x60\x48\x89\x1c\x24\x48\x89\x6c\x24\x08\x48\x89\xe3\x48\x81\xe4\x00\xf0\xff\xff\xeb\xfe"
+	const aligned = "\x48\x83\xec\x60\x48\x89\x1c\x24\x48\x89\x6c\x24\x08\x48\x89\xe3" +
+		"\x48\x81\xe4\x00\xf0\xff\xff\xeb\xfe"
 	for name, c := range map[string]struct {
 		code        string
 		pc          uint64

@@ -55,7 +55,7 @@ const (
 	HowFramePointer            // guessed: the frame pointer of the frame before it
 	HowLeaf                    // guessed: a return address on top of the stack
 	HowGo                      // the Go runtime's own table, or the code of its functions that move stacks
-	HowCode                    // the code of a function without table, at its start or from the return address to its end
+	HowCode                    // the code of a function without table: its start, or from the return address to its end
 	HowScan                    // guessed: the nearest word of the stack that may be the caller of code without tables
 )
 

@@ -43,15 +43,16 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestKernelsOfBLAS checks the stacks in products of matrices by OpenBLAS, with its kernels for several processors. Most
-// have no unwind tables. Each stack ends in the program's main, in two looks at each.
+// TestKernelsOfBLAS checks the stacks in products of matrices by OpenBLAS, with its kernels for several processors.
+// Most have no unwind tables. Each stack ends in the program's main, in two looks at each.
 func TestKernelsOfBLAS(t *testing.T) {
 	kernels := []string{"Core2", "Nehalem"}
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if has := func(flag string) bool { return strings.Contains(string(info), " "+flag+" ") }; has("avx2") && has("fma") {
+	has := func(flag string) bool { return strings.Contains(string(info), " "+flag+" ") }
+	if has("avx2") && has("fma") {
 		kernels = append(kernels, "Sandybridge", "Haswell", "Zen")
 	}
 	seen := 0

@@ -180,19 +180,21 @@ func (w *passedCalls) follow(chain []call, sites []*site) {
 
 // isLock reports whether a call takes the lock. sites are the calls that lead to it, the innermost first.
 func (w *passedCalls) isLock(s *site, sites []*site) bool {
-	for _, e := range listedEffects(s).list {
-		if e.single {
-			return w.lock.Address == 0
-		}
-		for _, c := range sites {
-			if e.lock != nil {
-				e.lock = e.lock.WithArgs(c.Args)
-			}
-		}
-		v := w.frame.valueOf(sites[len(sites)-1].CallSite, e)
-		return v.known && v.address == w.lock.Address
+	list := listedEffects(s).list
+	if len(list) == 0 {
+		return false
 	}
-	return false
+	e := list[0] // a call takes one lock
+	if e.single {
+		return w.lock.Address == 0
+	}
+	for _, c := range sites {
+		if e.lock != nil {
+			e.lock = e.lock.WithArgs(c.Args)
+		}
+	}
+	v := w.frame.valueOf(sites[len(sites)-1].CallSite, e)
+	return v.known && v.address == w.lock.Address
 }
 
 // look finds the departures of f while it holds the lock taken by the call at index.

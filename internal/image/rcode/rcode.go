@@ -91,7 +91,7 @@ func Open(c Config) (*Runtime, error) {
 	} {
 		var ok bool
 		if *at, ok = c.Lookup(name); !ok {
-			return nil, fmt.Errorf("R has no variable %s: %w", name, ErrDamaged)
+			return nil, fmt.Errorf("missing variable %s of R: %w", name, ErrDamaged)
 		}
 	}
 	if c.JumpBuffer == 0 {

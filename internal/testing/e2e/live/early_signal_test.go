@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,6 +24,10 @@ import (
 func TestRunEarlySignals(t *testing.T) {
 	t.Setenv("OMPD_RECORDER_LIBRARY", omptest.Recorder(t))
 	n := omptest.Number(t, "signals", 20)
+	// A shell starts background jobs with SIGINT ignored, and programs inherit that. They do not inherit a handler.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, unix.SIGINT)
+	defer signal.Stop(interrupts)
 	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
 	verbs := [][]string{
 		{"run"}, {"run", "--hang-after", "1s"}, {"record", "--save", filepath.Join(t.TempDir(), "events")}, {"record"},

@@ -152,8 +152,8 @@ func (p *profiling) rest() time.Duration {
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
 }
 
-// restAfter returns the time to the next sample after samples of some costs, of which the program loses all of the
-// stops, and a share from 0 to 1 of this tool's CPU time.
+// restAfter returns the time to the next sample, given the costs of the last ones. The program loses each stop, and a
+// share of this tool's CPU time, from 0 to 1.
 func restAfter(costs []cost, share float64) time.Duration {
 	var lost time.Duration
 	for _, c := range costs {

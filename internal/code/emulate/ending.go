@@ -89,14 +89,7 @@ func (e *Ending) run() error {
 
 // Load reads memory; unreadable memory is unknown.
 func (e *Ending) Load(at Value, size uint8) (Value, error) {
-	if !at.IsKnown() || size > 8 {
-		return Value{}, nil
-	}
-	v, _, err := e.m.Read(e.Mem, at.V, size)
-	if err != nil {
-		return Value{}, nil
-	}
-	return v, nil
+	return e.m.readKnown(e.Mem, at, size), nil
 }
 
 // Store buffers a write.

@@ -98,8 +98,8 @@ func callersValue(r lift.Register) Value { return Number(0x5a5a_5a5a_0000_0000 +
 // savedAt returns the highest address at which the value of a register at the entry was stored.
 func (r *entryRun) savedAt(k lift.Register) (highest uint64, found bool) {
 	for at := range r.Written {
-		v, _, err := r.Read(unmapped{}, at, 8)
-		if err == nil && v.IsKnown() && v.V == callersValue(k).V && at > highest {
+		v := r.readKnown(unmapped{}, Number(at), 8)
+		if v.IsKnown() && v.V == callersValue(k).V && at > highest {
 			highest, found = at, true
 		}
 	}
@@ -108,14 +108,7 @@ func (r *entryRun) savedAt(k lift.Register) (highest uint64, found bool) {
 
 // Load returns what the function has stored. Other memory, such as the arguments on the stack, is unknown.
 func (r *entryRun) Load(at Value, size uint8) (Value, error) {
-	if !at.IsKnown() || size > 8 {
-		return Value{}, nil
-	}
-	v, _, err := r.Read(unmapped{}, at.V, size)
-	if err != nil {
-		return Value{}, nil
-	}
-	return v, nil
+	return r.readKnown(unmapped{}, at, size), nil
 }
 
 // Store keeps what the function stores in its frame.

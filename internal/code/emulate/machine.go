@@ -109,6 +109,18 @@ func (m *Machine) Read(mem callbacks.Memory, addr uint64, size uint8) (v Value, 
 	return v, used, nil
 }
 
+// readKnown returns bytes as Read does. Without a known address, or unreadable, they are unknown.
+func (m *Machine) readKnown(mem callbacks.Memory, at Value, size uint8) Value {
+	if !at.IsKnown() || size > 8 {
+		return Value{}
+	}
+	v, _, err := m.Read(mem, at.V, size)
+	if err != nil {
+		return Value{}
+	}
+	return v
+}
+
 // Write records size bytes that the machine writes. If there are more than 8, their content is unknown.
 func (m *Machine) Write(addr uint64, v Value, size uint8) {
 	v = v.Extend(size, false)

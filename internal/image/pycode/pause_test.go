@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
 // TestPauses reads the record of a pause in its states.
@@ -34,7 +36,7 @@ func TestPauses(t *testing.T) {
 		for minor, o := range pauses {
 			b := make([]byte, 0x8000)
 			l := layout{minor: minor, freeThreaded: true, interpreters: 32, interpreterNext: 24}
-			p := &Runtime{mem: memory{start, b}, l: l, address: start}
+			p := &Runtime{mem: callbackstest.Block{Start: start, Bytes: b}, l: l, address: start}
 			binary.LittleEndian.PutUint64(b[32:], start+interpreter)
 			b[o.inRuntime+pauseGlobal] = 1
 			at := interpreter + o.inInterpreter

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
 // TestLines checks the three formats of line tables on tables made by hand.
@@ -57,28 +57,13 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, minor int, table []byte, first, at int) { lineOf(minor, table, first, at) })
 }
 
-// memory is a target with one block.
-type memory struct {
-	start uint64
-	bytes []byte
-}
-
-func (m memory) ReadMemory(a callbacks.Address, p []byte) error {
-	off, size := a.Offset-m.start, uint64(len(m.bytes))
-	if off > size || uint64(len(p)) > size-off { // also below start, and where the sum of address and length overflows
-		return errors.New("unmapped")
-	}
-	copy(p, m.bytes[off:])
-	return nil
-}
-
 // FuzzRuntime checks that damaged interpreters of each release give errors, within bounds.
 func FuzzRuntime(f *testing.F) {
 	f.Add(9, make([]byte, 4096))
 	f.Add(13, append([]byte(debugCookie), make([]byte, 4096)...))
 	f.Fuzz(func(_ *testing.T, minor int, b []byte) {
 		const start = 0x10000
-		p, err := Open(Config{Memory: memory{start, b}, Minor: minor,
+		p, err := Open(Config{Memory: callbackstest.Block{Start: start, Bytes: b}, Minor: minor,
 			Lookup: func(name string) (uint64, bool) { return start, name == "_PyRuntime" }})
 		if err != nil || p == nil {
 			return
@@ -115,7 +100,7 @@ func TestLocks(t *testing.T) {
 			}
 			b := make([]byte, 4096)
 			put := func(at int, v uint32) { binary.LittleEndian.PutUint32(b[at:], v) }
-			p := &Runtime{mem: memory{start, b}, l: older[9], address: start}
+			p := &Runtime{mem: callbackstest.Block{Start: start, Bytes: b}, l: older[9], address: start}
 			base := at
 			if free {
 				p.l.freeThreaded, p.l.lock, p.l.lockPointer, p.l.interpreters, p.l.interpreterID = true, 0, 16, 32, 8
@@ -150,7 +135,7 @@ func TestLocks(t *testing.T) {
 
 // TestOpenWithoutInterpreter checks that a module without an interpreter is no error, and an unknown release is one.
 func TestOpenWithoutInterpreter(t *testing.T) {
-	m := memory{0x1000, make([]byte, 64)}
+	m := callbackstest.Block{Start: 0x1000, Bytes: make([]byte, 64)}
 	none := func(string) (uint64, bool) { return 0, false }
 	if p, err := Open(Config{Memory: m, Lookup: none}); p != nil || err != nil {
 		t.Errorf("%v, %v", p, err)

@@ -6,23 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
-
-// memory is a target with one block.
-type memory struct {
-	start uint64
-	bytes []byte
-}
-
-func (m memory) ReadMemory(a callbacks.Address, p []byte) error {
-	off, size := a.Offset-m.start, uint64(len(m.bytes))
-	if off > size || uint64(len(p)) > size-off { // also below start, and where the sum of address and length overflows
-		return errors.New("unmapped")
-	}
-	copy(p, m.bytes[off:])
-	return nil
-}
 
 const start = 0x10000
 
@@ -38,7 +23,7 @@ func openTest(t interface {
 	Fatal(...any)
 }, b []byte) *Runtime {
 	t.Helper()
-	p, err := Open(Config{Memory: memory{start, b}, JumpBuffer: 200,
+	p, err := Open(Config{Memory: callbackstest.Block{Start: start, Bytes: b}, JumpBuffer: 200,
 		Lookup: func(name string) (uint64, bool) { at, ok := exported[name]; return at, ok }})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +99,7 @@ func TestCallsWithoutEnd(t *testing.T) {
 
 // TestOpen checks that a module without R is no error, and one without all variables is one.
 func TestOpen(t *testing.T) {
-	m := memory{start, make([]byte, 64)}
+	m := callbackstest.Block{Start: start, Bytes: make([]byte, 64)}
 	p, err := Open(Config{Memory: m, Lookup: func(string) (uint64, bool) { return 0, false }})
 	if p != nil || err != nil {
 		t.Errorf("%v, %v", p, err)

@@ -160,6 +160,13 @@ func pythonScript(t *testing.T, python, script string, args ...string) *exec.Cmd
 // startPython starts a program of Python until the end of the test, and returns the first line that it prints.
 func startPython(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
+	return startScript(t, cmd, func(string) bool { return true })
+}
+
+// startScript starts a program until the end of the test, and returns the first wanted line that it prints, with its
+// newline.
+func startScript(t *testing.T, cmd *exec.Cmd, isWanted func(line string) bool) string {
+	t.Helper()
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	output, err := cmd.StdoutPipe()
@@ -173,11 +180,16 @@ func startPython(t *testing.T, cmd *exec.Cmd) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // the signal
 	})
-	line, err := bufio.NewReader(output).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v: %q, %v:\n%s", cmd.Args, line, err, &errs)
+	lines := bufio.NewReader(output)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v: %q, %v:\n%s", cmd.Args, line, err, &errs)
+		}
+		if isWanted(line) {
+			return line
+		}
 	}
-	return line
 }
 
 // TestPythonForkedChild checks that the verdict on a forked child names the line of Python that forked it.

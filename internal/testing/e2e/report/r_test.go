@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -65,26 +64,7 @@ func startRFrames(t *testing.T, r, way string) (pid int, calls []string) {
 // startR starts a program of R until the end of the test, and waits until it prints READY.
 func startR(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the signal
-	})
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		if lines.Text() == "READY" {
-			return
-		}
-	}
-	t.Fatalf("%v ended: %v\n%s", cmd.Args, lines.Err(), &errs)
+	startScript(t, cmd, func(line string) bool { return line == "READY\n" })
 }
 
 // rScript returns the path of a script of testdata/r.

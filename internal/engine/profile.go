@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/profile"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
@@ -61,7 +62,7 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 		return nil, ErrNotWatched
 	}
 	t.KeepFiles() // and what their code tells; it stays the same
-	p := &profiling{target: t, meter: m, budget: o.Budget, last: time.Now()}
+	p := &profiling{target: t, meter: m, budget: o.Budget, last: time.Now(), names: &inspect.HeapNames{}}
 	end := p.last.Add(o.For)
 	for n := 0; ; n++ {
 		if o.Samples > 0 && n == o.Samples {
@@ -129,6 +130,7 @@ type profiling struct {
 	budget time.Duration
 	last   time.Time // of the last sample
 	costs  []cost    // of the last samples, without the first: it finds what stays the same
+	names  *inspect.HeapNames
 
 	started time.Time     // when the first sample was taken
 	used    time.Duration // the program's CPU time by then
@@ -191,7 +193,7 @@ func (p *profiling) look(ctx context.Context) error {
 	before := ownTime()
 	a, err := p.target.sample(ctx, Query{
 		Parts:  picture.Parts{Threads: true, Regions: true, Stacks: true},
-		Budget: p.budget,
+		Budget: p.budget, heapNames: p.names,
 	})
 	if err != nil {
 		return err

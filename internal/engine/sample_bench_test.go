@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -29,7 +30,7 @@ func benchmarkSample(b *testing.B, threads int, rt omptest.Runtime) {
 		b.Fatal(err)
 	}
 	defer target.Close()
-	p := &profiling{target: target, meter: target.source.(Meter)}
+	p := &profiling{target: target, meter: target.source.(Meter), names: &inspect.HeapNames{}}
 	target.KeepFiles()
 	if err := p.look(b.Context()); err != nil {
 		b.Fatal(err)

@@ -99,7 +99,7 @@ func (t *Target) takeSnapshot(ctx context.Context, q Query, look looking) (*Snap
 			}
 			s.guard.restart()
 			s.guard.set(part)
-			if s.in, err = s.inspector(guarded(ct, s.guard), t.options, q.Only); err != nil {
+			if s.in, err = s.inspector(guarded(ct, s.guard), t.options, q); err != nil {
 				return err
 			}
 			s.in.Describe(t.source.About())
@@ -147,7 +147,7 @@ type lookable interface {
 }
 
 // inspector returns an inspector of t, with the symbolizer, unwinder and runtimes that it needs.
-func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (*inspect.Inspector, error) {
+func (s *Snapshot) inspector(t callbacks.Target, o Options, q Query) (*inspect.Inspector, error) {
 	lt, ok := t.(lookable)
 	if !ok {
 		return nil, errors.New("this kind of target does not list its modules")
@@ -171,7 +171,8 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 		Unwinder:   unw,
 		Functions:  &s.known.functions,
 		Budget:     s.guard,
-		Only:       only,
+		Only:       q.Only,
+		HeapNames:  q.heapNames,
 	}
 	if p, living := s.source.(*process); living {
 		cfg.Monotonic, cfg.Rings = monotonic, p

@@ -29,6 +29,9 @@ const (
 // Functions keeps the results of analysing functions from one Inspector of a process to the next.
 type Functions = stacks.Functions
 
+// HeapNames keeps the names of data on the heap from one Inspector of a process to the next.
+type HeapNames = stacks.HeapNames
+
 // Config is the input of an Inspector.
 type Config struct {
 	// About describes the target; the Inspector completes it.
@@ -47,6 +50,9 @@ type Config struct {
 	// Functions has the results of an earlier Inspector of the same process, which is not used any more; nil keeps
 	// no results.
 	Functions *stacks.Functions
+	// HeapNames has the names that earlier Inspectors of the same process gave to data on the heap, and gets those of
+	// this one; nil keeps none.
+	HeapNames *HeapNames
 	// Only selects a thread, a region or a task; the zero Only selects all.
 	Only picture.Only
 	// Budget bounds the work; nil has no bound. Parts that are not reached are left out and named in one warning.
@@ -117,6 +123,7 @@ func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
 	flows := in.flows
 	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
+	data.HeapNames = in.cfg.HeapNames
 	states := teams.NewStates(in.roster, in.code, data, flows, in.model)
 	recorded := recordings.NewReader(recordings.Config{
 		Target: target, Rings: in.cfg.Rings, Monotonic: in.cfg.Monotonic, About: about, Notes: in.notes,

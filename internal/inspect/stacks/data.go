@@ -19,12 +19,24 @@ type Data struct {
 	code       *Code
 	threads    iter.Seq[*Thread] // in the order of the picture
 	Library    func() *libc.Library
+	HeapNames  *HeapNames // of earlier Data of the same process; nil keeps none
 	modules    []*callbacks.Module
 	mappings   []callbacks.Mapping // read with pointed
 	pointed    *symbolize.Pointees // nil before the first use
 	stacksAt   map[uint64]bool     // nil before the first use
 	localNames map[uint64]string   // names of local variables, by address
 }
+
+// HeapNames keeps what the search for the names of data on the heap found, from one sample of a profile to the next:
+// the search takes longer than all else in a sample. So a name is wrong if a block was freed since, and is used for
+// other data.
+type HeapNames struct {
+	pointed *symbolize.Pointees // of the last search; nil before the first
+	unnamed map[uint64]bool     // data that a search did not find
+}
+
+// maxUnnamed bounds the data without a name that is kept.
+const maxUnnamed = 4096
 
 // NewData returns the names of the data of a target. threads yields its threads; library returns its C library.
 func NewData(code *Code, threads iter.Seq[*Thread], library func() *libc.Library) *Data {
@@ -77,7 +89,14 @@ func (d *Data) fullName(addr uint64) string {
 // a local one of a frame. The variable's debug information must have a lock there. The first such variable counts: of
 // the outermost frame, whose name is that of the object rather than of a parameter.
 func (d *Data) heapName(addr uint64) string {
-	name, function, ok := d.pointedObjects().Name(addr)
+	if d.HeapNames.isUnnamed(addr) {
+		return d.arrayName(addr)
+	}
+	name, function, ok := d.HeapNames.nameOf(addr)
+	if !ok {
+		name, function, ok = d.pointedObjects().Name(addr)
+		d.HeapNames.keep(d.pointed, addr, ok)
+	}
 	switch {
 	case !ok:
 		return d.arrayName(addr)
@@ -85,6 +104,32 @@ func (d *Data) heapName(addr uint64) string {
 		return name + " in " + function
 	}
 	return name
+}
+
+// isUnnamed reports whether an earlier search has not found the data at addr.
+func (h *HeapNames) isUnnamed(addr uint64) bool { return h != nil && h.unnamed[addr] }
+
+// nameOf names the data at addr as Pointees.Name does, by the objects of an earlier search.
+func (h *HeapNames) nameOf(addr uint64) (name, function string, ok bool) {
+	if h == nil || h.pointed == nil {
+		return "", "", false
+	}
+	return h.pointed.Name(addr)
+}
+
+// keep keeps the objects of a search, and whether it found the data at addr.
+func (h *HeapNames) keep(found *symbolize.Pointees, addr uint64, ok bool) {
+	if h == nil {
+		return
+	}
+	h.pointed = found
+	if ok || len(h.unnamed) >= maxUnnamed {
+		return
+	}
+	if h.unnamed == nil {
+		h.unnamed = map[uint64]bool{}
+	}
+	h.unnamed[addr] = true
 }
 
 // arrayName names data by the allocatable array of a Fortran program that contains it.
@@ -144,6 +189,7 @@ func (d *Data) pointedObjects() *symbolize.Pointees {
 			d.code.Symbols.AddLocalPointees(at, d.pointed)
 		}
 	}
+	d.pointed.Complete()
 	return d.pointed
 }
 

@@ -163,6 +163,9 @@ func (s *Symbolizer) AddLocalPointees(f Activation, to *Pointees) {
 	}()
 }
 
+// Complete ends the search. The target is not read any more, and may be closed.
+func (ps *Pointees) Complete() { ps.reader, ps.seen = PointerReader{}, nil }
+
 // expand adds the objects to which pointers in the pointees from index first on lead.
 func (ps *Pointees) expand(first int) {
 	for i := first; i < len(ps.list); i++ {

@@ -116,6 +116,30 @@ func profileKinds(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 	}
 }
 
+// TestProfileHeapLocks profiles threads that wait for locks on the heap. What the first sample finds of their names
+// serves the others: each lock has one name, with all of its samples.
+func TestProfileHeapLocks(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{
+		Program: "verdict_lock_paths", Compiler: omptest.GCC, Flags: []string{"-O2", "-g"},
+	})
+	r := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Args: []string{"2"}, Mode: omptest.Live})
+	p := profileOf(t, r.PID, "--samples", "4")
+	var names []string
+	for _, w := range p.Waits {
+		if w.Kind != "lock" {
+			continue
+		}
+		names = append(names, w.Name)
+		if thread := p.ThreadSeconds / float64(p.Threads); math.Abs(w.Seconds-thread) > 1e-6 {
+			t.Errorf("%s: %v s, want those of one thread, %v", w.Name, w.Seconds, thread)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"nodes[1]->lock", "nodes[2]->lock"}; !slices.Equal(names, want) {
+		t.Errorf("locks %q, want %q", names, want)
+	}
+}
+
 // checkLate checks that thread 3 of program barrier, which never comes, is late for all of the time, and the only one.
 func checkLate(t *testing.T, p *picture.Profile) {
 	t.Helper()

@@ -84,10 +84,57 @@ func (t *RegionTable) bodyOnStack(v *Region) callbacks.Address {
 	}
 	bodies := forkedFunctions(t.code, p.Stack())
 	at, returned := p.RegionIndex(v.Handle), own-len(bodies) // the innermost region's function may have returned
-	if returned < 0 || returned > 1 || at < returned || at >= own {
+	switch {
+	case returned < 0 || returned > 1 || at >= own:
 		return callbacks.Address{}
+	case at < returned:
+		return callbacks.Addr(t.bodyOfWorkers(v))
 	}
 	return callbacks.Addr(bodies[at-returned])
+}
+
+// maxBodies bounds the workers whose stacks are searched for the function of their region.
+const maxBodies = 16
+
+// bodyOfWorkers returns the function of a region that its workers execute: the function of a construct that the runtime
+// has called through a pointer where the stack of a worker starts. It returns 0 if none of them shows it, or if two
+// differ.
+func (t *RegionTable) bodyOfWorkers(v *Region) uint64 {
+	body := uint64(0)
+	for i := 1; i < min(v.Info.TeamSize, maxBodies+1); i++ {
+		h, err := v.Runtime.ThreadInParallel(v.Handle, i)
+		if err != nil {
+			continue
+		}
+		n := t.threads.Find(v.Runtime, h)
+		if n == nil || n.LWP == 0 || len(n.Chain) == 0 || t.ownRegion(n, n.Chain) != n.RegionIndex(v.Handle) {
+			continue
+		}
+		entry := startFunction(t.code, n.Stack())
+		if entry != 0 && body != 0 && entry != body {
+			return 0
+		}
+		body = cmp.Or(body, entry)
+	}
+	return body
+}
+
+// startFunction returns the entry of the function of a construct with which a runtime started the code of a worker; 0
+// if the outermost function of the program on the stack is no such function.
+func startFunction(code *stacks.Code, st *stacks.Stack) uint64 {
+	i := st.OutermostUser()
+	if code.Symbols == nil || i < 0 || i+1 >= len(st.Kinds) || st.Kinds[i+1] != stacks.KindRuntime {
+		return 0
+	}
+	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i+1].PC)
+	if !ok || call.Kind != arch.CallRegister {
+		return 0
+	}
+	called, _ := code.Symbols.Linkage(st.Frames[i].LookupPC())
+	if kind, _ := symbolize.Construct(called); kind == "" {
+		return 0
+	}
+	return code.FunctionEntry(st.Frames[i])
 }
 
 // forkedFunctions returns the functions that forking functions of a runtime have called through a pointer on a stack,

@@ -119,6 +119,7 @@ var (
 	anyAddress = regexp.MustCompile(`0x[0-9a-f]+`)
 	anySpace   = regexp.MustCompile(`(\S) {2,}`)
 	anyRange   = regexp.MustCompile(`\d+-\d+`)
+	processors = regexp.MustCompile(`on \d+ processors?`)
 )
 
 // spelledOut replaces a range of a program's threads by a list: the numbers of threads are contiguous only if no
@@ -137,8 +138,8 @@ func spelledOut(s string, lwps []int) string {
 	return strings.Join(list, ", ")
 }
 
-// plain makes the tool's output the same in all runs: numbers of threads, addresses, directories and the width of
-// columns.
+// plain makes the tool's output the same in all runs: numbers of threads, addresses, directories, the number
+// of processors and the width of columns.
 //
 //	plain CORE LINES FILE
 func plain(ts *testscript.TestScript, r *omptest.Result, args []string) {
@@ -156,6 +157,7 @@ func plain(ts *testscript.TestScript, r *omptest.Result, args []string) {
 		}
 		line = anyPath.ReplaceAllString(line, "")
 		line = anyAddress.ReplaceAllString(line, "ADDRESS")
+		line = processors.ReplaceAllString(line, "on P processors")
 		line = anyRange.ReplaceAllStringFunc(line, func(s string) string { return spelledOut(s, r.Truth.Program.LWPs) })
 		line = words.Replace(line)
 		out.WriteString(anySpace.ReplaceAllString(line, "$1  ") + "\n")

@@ -93,8 +93,13 @@ func explainStuckDoacross(d *dependencies, waiters []*picture.Wait) picture.Verd
 	}
 	v.Summary = fmt.Sprintf("%s for iteration %s of a loop with dependences, which nobody will post",
 		d.threadsWait(v.Threads), iterations(waiters))
-	v.Explanation = "All other threads of the team wait, at a barrier or in the loop."
-	if allWaitForLater(d, waiters) {
+	v.Explanation = "All other threads of the team wait, at a barrier or in the loop. " + iterationCount
+	switch {
+	case slices.ContainsFunc(waiters, func(w *picture.Wait) bool {
+		return isOutside(d.threads[w.Thread], awaitedIteration(w)[0])
+	}):
+		v.Fix = outsideFix
+	case allWaitForLater(d, waiters):
 		v.Fix = laterFix
 		if len(why) == 0 {
 			why = []string{"Each waits for an iteration that comes after its own."}
@@ -109,7 +114,31 @@ func explainStuckDoacross(d *dependencies, waiters []*picture.Wait) picture.Verd
 
 // laterFix is the fix of a loop in which iterations wait for later ones.
 const laterFix = "wait only for iterations that come before the own one in the order of the loop: " +
-	"depend(sink: i - 1), not i + 1"
+	"depend(sink: i - 1), not i + 1; " + unsignedFix
+
+// outsideFix is the fix of a loop in which a thread waits for an iteration that the loop does not have.
+const outsideFix = "wait only for iterations of the loop; " + unsignedFix
+
+// unsignedFix is the fix of a correct loop in which GCC's code waits for a wrong iteration. GCC 12 to 16 does not
+// extend the sign of an offset to an unsigned variable of less than 8 bytes, and divides an offset by the step as an
+// unsigned number.
+const unsignedFix = "if the loop does so and its variable is unsigned, make it signed: GCC passes wrong iterations " +
+	"for unsigned variables that have less than 8 bytes or count down"
+
+// iterationCount explains the numbers of iterations.
+const iterationCount = "GCC and clang count iterations from 0."
+
+// isOutside reports whether a loop has no such iteration of the outermost loop.
+func isOutside(t *picture.Thread, n int64) bool {
+	if t == nil || t.Loop == nil || t.Loop.Last == nil {
+		return false
+	}
+	last := *t.Loop.Last
+	if t.Loop.First == nil {
+		return t.Loop.Step != nil && (*t.Loop.Step > 0 && n > last || *t.Loop.Step < 0 && n < last)
+	}
+	return n < min(*t.Loop.First, last) || n > max(*t.Loop.First, last)
+}
 
 // allWaitForLater reports whether each of the threads waits for an iteration after the one, or all of the part, that it
 // executes.
@@ -130,20 +159,31 @@ func allWaitForLater(d *dependencies, waiters []*picture.Wait) bool {
 	})
 }
 
-// neverPosted explains why an iteration will not be posted: it belongs to the waiter itself, or to no thread that is
-// still in the loop. It returns "" if another waiter has it, or if that is unknown.
+// neverPosted explains why an iteration will not be posted: the loop does not have it, or it belongs to the waiter
+// itself, or to no thread that is still in the loop. It returns "" if another waiter has it, or if that is unknown.
 func neverPosted(d *dependencies, w *picture.Wait, waiters []*picture.Wait) string {
 	n := awaitedIteration(w)[0]
+	if isOutside(d.threads[w.Thread], n) {
+		outermost := ""
+		if len(awaitedIteration(w)) > 1 {
+			outermost = " of the outermost loop"
+		}
+		return fmt.Sprintf("There is no iteration %s: the last one%s is %d.", iteration(w), outermost,
+			*d.threads[w.Thread].Loop.Last)
+	}
 	if owner, ok := staticOwner(d.threads[w.Thread], n); ok {
 		own := owner == *d.threads[w.Thread].ThreadNum
-		waits := slices.ContainsFunc(waiters, func(o *picture.Wait) bool {
+		i := slices.IndexFunc(waiters, func(o *picture.Wait) bool {
 			t := d.threads[o.Thread]
 			return t != nil && t.ThreadNum != nil && *t.ThreadNum == owner
 		})
 		switch {
-		case !waits:
+		case i < 0:
 			return fmt.Sprintf("Iteration %s is one of thread %d by the schedule, which has left the loop without "+
 				"posting it.", iteration(w), owner)
+		case !own && isPast(d.threads[waiters[i].Thread], n):
+			return fmt.Sprintf("Iteration %s is one of %s by the schedule, which is past it: it went on without "+
+				"posting it.", iteration(w), d.threadName(waiters[i].Thread))
 		case !own:
 			return ""
 		}
@@ -162,8 +202,12 @@ func neverPosted(d *dependencies, w *picture.Wait, waiters []*picture.Wait) stri
 				"come to it.", iteration(w), d.threadName(w.Thread))
 		}
 	}
+	or := ""
+	if l := d.threads[w.Thread].Loop; l.Schedule != "static" && (l.Left == nil || *l.Left > 0) {
+		or = ", or no thread has it yet"
+	}
 	return fmt.Sprintf("Iteration %s is that of no thread which is still in the loop: the one that had it went on "+
-		"without posting it.", iteration(w))
+		"without posting it%s.", iteration(w), or)
 }
 
 // staticOwner returns the number of the thread that has an iteration of the outermost loop by its schedule: that of
@@ -188,6 +232,17 @@ func hasIteration(t *picture.Thread, n int64) (has, known bool) {
 	}
 	from, to := *t.Loop.From, *t.Loop.To
 	return min(from, to) <= n && n <= max(from, to), true
+}
+
+// isPast reports whether the part that a thread executes now comes after an iteration of the outermost loop.
+func isPast(t *picture.Thread, n int64) bool {
+	if t == nil || t.Loop == nil || t.Loop.From == nil || t.Loop.To == nil || t.Loop.Step == nil {
+		return false
+	}
+	if *t.Loop.Step < 0 {
+		return max(*t.Loop.From, *t.Loop.To) < n
+	}
+	return min(*t.Loop.From, *t.Loop.To) > n
 }
 
 // iterations names the first few iterations that threads wait for, and the number of the others.

@@ -28,6 +28,11 @@ func (s scene) giveStatic(lwp int, in int64, chunk uint64) {
 	}
 }
 
+// endLoop gives the loop of a thread its last iteration, and the number of iterations that no thread has yet.
+func (s scene) endLoop(lwp int, last int64, left uint64) {
+	s.Threads[lwp-1].Loop.Last, s.Threads[lwp-1].Loop.Left = &last, &left
+}
+
 // TestDoacross checks threads that wait for iterations of a loop with dependences.
 func TestDoacross(t *testing.T) {
 	stuck := func(says string, lwps ...int) want {
@@ -67,6 +72,31 @@ func TestDoacross(t *testing.T) {
 			s.giveStatic(2, 1, 1)
 		}, []want{hang(picture.VerdictDoacrossStuck, "depend(sink: i - 1)",
 			"Each waits for an iteration that comes after", 1, 2)}},
+		{"of one that the loop does not have", 2, func(s scene) {
+			s.awaits(1, 1<<32)
+			s.giveStatic(1, 2, 1)
+			s.endLoop(1, 9, 0)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{hang(picture.VerdictDoacrossStuck, "its variable is unsigned",
+			"There is no iteration 4294967296: the last one is 9.", 1), neverComplete(picture.Certain, 2)}},
+		{"of one that a thread has passed, by the schedule", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.giveStatic(1, 2, 1)
+			s.awaits(2, 2)
+			s.giveStatic(2, 3, 1)
+		}, []want{stuck("Iteration 1 is one of thread 1 (LWP 2) by the schedule, which is past it", 1, 2)}},
+		{"of one that may be no thread's yet", 2, func(s scene) {
+			s.awaits(1, 2)
+			s.giveIterations(1, 3, 3)
+			s.endLoop(1, 9, 4)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("went on without posting it, or no thread has it yet.", 1), neverComplete(picture.Certain, 2)}},
+		{"of one that a thread has had", 2, func(s scene) {
+			s.awaits(1, 2)
+			s.giveIterations(1, 3, 3)
+			s.endLoop(1, 9, 0)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("the one that had it went on without posting it. ", 1), neverComplete(picture.Certain, 2)}},
 		{"of one that left, by the schedule", 2, func(s scene) {
 			s.awaits(1, 1)
 			s.giveStatic(1, 2, 1)

@@ -2,6 +2,7 @@ package verdicts
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
@@ -107,11 +108,19 @@ func fortranDeaths() []expectation {
 
 // fortranIterations returns loops with dependences, which flang 19 does not support yet.
 func fortranIterations() []expectation {
-	return []expectation{
+	out := []expectation{
 		{program: "verdict_fortran_doacross", args: []string{"0"}, only: "libgomp", kind: "doacross_stuck",
 			certainty: "certain", threads: 1, says: []string{"waits for iteration 2 of a loop", "rows::sweep"}},
 		{program: "verdict_fortran_doacross", args: []string{"1"}, only: "libgomp"},
 	}
+	for way, says := range []string{"2", "2", "(2, 2)", "2", "2"} {
+		out = append(out, twins(expectation{
+			program: "verdict_fortran_doacross_steps", args: []string{strconv.Itoa(way)}, only: "libgomp",
+			kind: "doacross_stuck", certainty: "certain", threads: 1,
+			says: []string{"waits for iteration " + says + " of a loop", "depend(source)"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
 }
 
 // fortranLanes returns the lanes in which programs in Fortran run: one of each compiler in a short run, a core

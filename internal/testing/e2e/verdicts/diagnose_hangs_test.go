@@ -160,6 +160,7 @@ func hangs() []expectation {
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
+	out = append(out, typedLoops()...)
 	for way, what := range []string{"condition variable filled", "semaphore items"} {
 		out = append(out, twins(expectation{
 			program: "verdict_woken", args: []string{strconv.Itoa(way)}, threads: 3,
@@ -170,6 +171,31 @@ func hangs() []expectation {
 	// Another process may post, or the handler of a signal.
 	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
 	return append(out, expectation{program: "healthy_posted"})
+}
+
+// typedLoops returns loops with dependences whose variables have several types and steps, and healthy twins. In some,
+// GCC's code waits for wrong iterations.
+func typedLoops() (out []expectation) {
+	const outside, later = "There is no iteration ", "wait for iteration 2, 3, 4 of a loop"
+	for way, wrong := range []string{2: outside, 3: later, 4: later, 7: outside} {
+		e := expectation{
+			program: "verdict_doacross_types", args: []string{strconv.Itoa(way)}, threads: 1,
+			kind: picture.VerdictDoacrossStuck, certainty: picture.Certain,
+			says: []string{"waits for iteration 2 of a loop", "nobody will post", "depend(source)"},
+		}
+		switch way {
+		case 6:
+			e.says[0] = "waits for iteration (2, 2) of a loop"
+		case 2, 3, 4, 7:
+			e.only = "libomp"
+			compiled := e
+			compiled.only, compiled.threads = "libgomp", 3
+			compiled.says = []string{wrong, "nobody will post", "its variable is unsigned"}
+			out = append(out, compiled)
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
 }
 
 // hostTargets returns deadlocks of a thread in a target region that the host executes, and healthy twins.

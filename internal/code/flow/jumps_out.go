@@ -40,7 +40,7 @@ func (f *Function) JumpsOut() (jumps []JumpOut, complete bool) {
 func isJump(u lift.Uop) bool { return u.Code == lift.UopJump || u.Code == lift.UopBranch }
 
 // JumpsByPointer reports whether a jump of the function may lead to another function whose address comes from memory
-// or from a register. A jump through a table of offsets, as compilers make it for a switch, stays in the function.
+// or from a register. A jump through a table, as compilers make it for a switch, stays in the function.
 func (f *Function) JumpsByPointer() bool {
 	if f.ensureDecoded() != nil {
 		return true
@@ -58,7 +58,7 @@ func (f *Function) JumpsByPointer() bool {
 		for i := blk.first; i < blk.last-1; i++ {
 			f.execute(s, i)
 		}
-		if !entersTable(s, f.insts[blk.last-1].Uops) {
+		if !f.entersTable(s, f.insts[blk.last-1].Uops) {
 			return true
 		}
 	}
@@ -66,14 +66,14 @@ func (f *Function) JumpsByPointer() bool {
 }
 
 // entersTable reports whether an instruction jumps to the sum of a fixed address and an offset of 32 bits that is
-// read from memory.
-func entersTable(s *symbolic.State, uops []lift.Uop) bool {
+// read from memory, or to an address in the function that is read from a table.
+func (f *Function) entersTable(s *symbolic.State, uops []lift.Uop) bool {
 	t := s.Fork()
 	for k := range uops {
 		u := &uops[k]
 		if leads(*u) {
 			to := t.Value(u.A)
-			return to.Kind == symbolic.KindBinary && to.Op == lift.OpAdd &&
+			return f.isOwnLabel(to) || to.Kind == symbolic.KindBinary && to.Op == lift.OpAdd &&
 				(isTableEntry(to.A) && to.B.Kind == symbolic.KindGlobal ||
 					isTableEntry(to.B) && to.A.Kind == symbolic.KindGlobal)
 		}
@@ -87,4 +87,20 @@ func entersTable(s *symbolic.State, uops []lift.Uop) bool {
 // isTableEntry reports whether e is an entry of a table of offsets.
 func isTableEntry(e *symbolic.Expr) bool {
 	return e.Kind == symbolic.KindLoad && e.Size == 4 && e.Signed
+}
+
+// isOwnLabel reports whether e is an element of a table of addresses, the first of which is an address inside the
+// function: code that is linked to a fixed address has such tables. The elements of a table of functions are not.
+func (f *Function) isOwnLabel(e *symbolic.Expr) bool {
+	if e.Kind != symbolic.KindLoad || e.Size != 8 || e.A.Kind != symbolic.KindBinary || e.A.Op != lift.OpAdd {
+		return false
+	}
+	table, ok := e.A.A.Address()
+	if _, other := e.A.B.Address(); ok == other { // the index is not known
+		return false
+	} else if other {
+		table, _ = e.A.B.Address()
+	}
+	label, err := symbolic.Env{Mem: f.x.Mem}.Word(table, 8, false)
+	return err == nil && label != f.low && f.isInside(label)
 }

@@ -49,3 +49,20 @@ void both(int which, struct object *o) {
   switched(which, which);
   o->call(which);
 }
+
+/* by_label jumps through a table of the addresses of its labels. */
+void by_label(const unsigned char *code) {
+  static const void *const labels[] = {&&one, &&two, &&three, &&end};
+next:
+  goto *labels[*code++ & 3];
+one:
+  a(1);
+  goto next;
+two:
+  b(2);
+  goto next;
+three:
+  c(3);
+  goto next;
+end:;
+}

@@ -11,9 +11,10 @@ import (
 // keeper finds out whether the inputs of a branch condition are still intact in a frame.
 type keeper struct {
 	f            *Function
-	from, branch int      // instructions: the inputs before from decide the branch
-	at           int      // the current instruction of the function
-	given        []extent // the parts of the frame that others may write
+	from, branch int              // instructions: the inputs before from decide the branch
+	at           int              // the current instruction of the function
+	given        []extent         // the parts of the frame that others may write
+	sizes        map[uint64]int64 // of the cells of the condition, by their offset; set by condition
 }
 
 // conditionStarts returns the instructions of a block from which the condition of its branch is evaluated: the
@@ -41,7 +42,9 @@ func (k *keeper) condition() (symbolic.Cond, bool) {
 			s.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
 		}
 	}
+	k.sizes = map[uint64]int64{}
 	for i := range s.Stack {
+		k.sizes[s.Stack[i].Off] = max(k.sizes[s.Stack[i].Off], int64(s.Stack[i].Size))
 		s.Stack[i].Value = f.leaf(valueName{pc: pc, reg: inCell, cell: s.Stack[i].Off, atJoin: true})
 	}
 	for i := k.from; i < k.branch; i++ {
@@ -77,7 +80,7 @@ func (k *keeper) keeps(e *symbolic.Expr) bool {
 func (k *keeper) written(p valueName) bool {
 	f := k.f
 	if p.reg == inCell && slices.ContainsFunc(k.given, func(x extent) bool {
-		return x.low < int64(p.cell)+maxCell && int64(p.cell) < x.high
+		return x.low < int64(p.cell)+k.sizeOf(p) && int64(p.cell) < x.high
 	}) {
 		return true
 	}
@@ -98,6 +101,14 @@ func (k *keeper) written(p valueName) bool {
 // maxCell is the largest size of a cell, in bytes.
 const maxCell = 8
 
+// sizeOf returns the size of a cell, in bytes.
+func (k *keeper) sizeOf(p valueName) int64 {
+	if n := k.sizes[p.cell]; n > 0 {
+		return n
+	}
+	return maxCell
+}
+
 // writesPlace reports whether instruction i itself may write a place.
 func (k *keeper) writesPlace(i int, p valueName) bool {
 	f := k.f
@@ -115,8 +126,8 @@ func (k *keeper) writesPlace(i int, p valueName) bool {
 			if s == nil {
 				continue
 			}
-			a := s.Value(u.A)
-			if d := int64(a.Val - p.cell); a.Kind == symbolic.KindStack && d < 8 && d > -int64(max(u.Size, 1)) {
+			a, size := s.Value(u.A), int64(max(u.Size, 1))
+			if d := int64(a.Val - p.cell); a.Kind == symbolic.KindStack && d < k.sizeOf(p) && d > -size {
 				return true
 			}
 		case lift.UopCall:

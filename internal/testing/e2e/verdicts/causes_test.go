@@ -131,6 +131,29 @@ func TestThrowAtAnotherCall(t *testing.T) {
 	}
 }
 
+// TestKeptByFlag looks at two threads that keep a lock by a flag of one byte, beside a variable whose address was
+// passed on: the frames show the flag.
+func TestKeptByFlag(t *testing.T) {
+	const program = "verdict_lock_flag"
+	for i, run := range handoverRuns(t, program) {
+		t.Run(handoverName(i, run), func(t *testing.T) {
+			kinds, words := hangOf(t, run)
+			if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictDeadlock}) {
+				t.Errorf("hangs %v, want %s", kinds, picture.VerdictDeadlock)
+			}
+			checkWords(t, words, []string{"waits for lock shelves[0]", "waits for lock shelves[1]",
+				"acquired it with omp_set_lock in move(int, int) at " + program + ".cc:41"}, []string{"not known"})
+		})
+	}
+	for i, run := range handoverRuns(t, program, "1") {
+		t.Run("healthy/"+handoverName(i, run), func(t *testing.T) {
+			if kinds, words := hangOf(t, run); len(kinds) > 0 {
+				t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+			}
+		})
+	}
+}
+
 // hasSymbol reports whether an executable has a symbol.
 func hasSymbol(t *testing.T, exe, name string) bool {
 	t.Helper()

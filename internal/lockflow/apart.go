@@ -31,7 +31,7 @@ func apartOf(p *Program, f *function) *plain {
 
 // effectCallees returns the functions that the effects of the function at entry on locks of a family depend on.
 func effectCallees(p *Program, entry uint64, family families) []uint64 {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f != nil && family&ofOpenMP != 0 && isApart(p, f) {
 		return apartOf(p, f).followed
 	}
@@ -44,7 +44,7 @@ func effectCallees(p *Program, entry uint64, family families) []uint64 {
 // releaseSources returns the functions that decide which locks the function at entry may release. The result is
 // empty if that function calls unknown code, which may release any lock.
 func releaseSources(p *Program, entry uint64) []uint64 {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	switch {
 	case f == nil || p.plainOf(f).ok:
 		return p.calleesOf(entry)

@@ -26,7 +26,8 @@ const (
 
 // Departures lists the places at which code leaves without releasing lock. It looks at the functions that wait
 // for the lock in the innermost frames of waiters. If there are no such places, it looks at the calls that may
-// have taken the lock. If no thread may hold it, it looks at the calls that have returned or were left by an exception.
+// have taken the lock. If no call is known that took it, it looks at the calls that have returned or were left by an
+// exception.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	d := &departures{
 		p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{},
@@ -55,7 +56,9 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 			d.takenBy(f, s.Index, maxTakeDepth, nil)
 		}
 	}
-	if len(l.Holders(lock))+len(d.sure)+len(d.thrown)+len(d.checked) == 0 {
+	// A thread may hold the lock by a call that an exception left: then no call is known that took it.
+	taken := slices.ContainsFunc(l.Holders(lock), func(h Holder) bool { return len(h.Taken) > 0 })
+	if !taken && len(d.sure)+len(d.thrown)+len(d.checked) == 0 {
 		d.addPassed(lock)
 	}
 	switch {
@@ -108,7 +111,7 @@ func (d *departures) takenBy(f *function, index, depth int, callers []call) {
 	case s.kind == calleeListed && (s.call.Set || s.call.Try) && s.call.Family == d.family:
 		d.look(f, s.Index, callers)
 	case s.kind == calleeFollowed && depth > 0:
-		g := d.p.functionAt(s.entry)
+		g := d.p.codeFrom(s.entry)
 		if g == nil {
 			return
 		}
@@ -163,7 +166,7 @@ func (w *passedCalls) follow(chain []call, sites []*site) {
 		return
 	}
 	w.count++
-	g := w.p.functionAt(s.entry)
+	g := w.p.codeFrom(s.entry)
 	if g == nil || w.p.isUnfollowed(s.entry) {
 		return
 	}
@@ -230,7 +233,7 @@ func (d *departures) look(f *function, index int, callers []call) {
 		}
 	}
 	for i := range f.sites {
-		if s := &f.sites[i]; s.kind == calleeFollowed && does[i] == flow.NoEffect && d.endsProgram(s.entry) {
+		if s := &f.sites[i]; s.kind == calleeFollowed && does[i] == flow.NoEffect && d.p.endsProgram(s.entry) {
 			first[i], alike[i] = flow.NoReturn, flow.NoReturn
 		}
 	}
@@ -269,11 +272,28 @@ func (d *departures) addExits(s *site, chain []call) {
 	}
 }
 
-// endsProgram reports whether the function at entry never returns, such as the cold part of a function that ends
-// in a failing assertion.
-func (d *departures) endsProgram(entry uint64) bool {
-	f := d.p.FlowAt(entry)
-	return f != nil && flow.NeverReturns(f)
+// endsProgram reports whether the code at entry never returns, such as the cold part of a function that ends in a
+// failing assertion.
+func (p *Program) endsProgram(entry uint64) bool {
+	seen := map[uint64]bool{}
+	for work := []uint64{entry}; len(work) > 0; {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		f := p.codeFrom(at)
+		if f == nil || len(seen) > maxParts {
+			return false
+		}
+		never, elsewhere := flow.NeverReturns(f.flow)
+		if !never {
+			return false
+		}
+		work = append(work, elsewhere...)
+	}
+	return true
 }
 
 // add appends d to a bounded list.

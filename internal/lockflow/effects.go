@@ -128,7 +128,7 @@ func effectsOn(p *Program, family string) func(entry uint64) effects {
 
 // computeEffects summarizes the effects of a function on locks of a family, given the summaries of its callees.
 func computeEffects(p *Program, entry uint64, family families, callee func(entry uint64) effects) effects {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil || family&ofOpenMP == 0 || !isApart(p, f) {
 		return p.computeEffects(f, family, callee)
 	}
@@ -290,7 +290,7 @@ func netOf(f *flow.Function, does []flow.Effect, tries []flow.Guard) flow.Effect
 
 // computeReleases returns the families of locks that a function may release, given those of its callees.
 func (p *Program) computeReleases(entry uint64, callee func(entry uint64) families) families {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil {
 		return allFamilies
 	}

@@ -189,8 +189,12 @@ func (p *Program) Retarget(cfg Config) {
 func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
+	var pad func(pc uint64) uint64
+	if p.cfg.Handler != nil {
+		pad = func(pc uint64) uint64 { return p.cfg.Handler(pc).Pad }
+	}
 	return flow.Config{
-		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p}, Reader: p.reader,
+		Pad: pad, Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p}, Reader: p.reader,
 		Returns: func(callee symbolic.Target) flow.Result { return callResult(p, callee) },
 		Extent:  p.cfg.Code.Extent, Solving: func(entry uint64) func() { return solving(p, entry) },
 	}

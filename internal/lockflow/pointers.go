@@ -54,7 +54,7 @@ func (c *candidate) follow(p *Program) {
 		}
 		c.through[i] = s
 		fmt.Fprintf(&through, " %d:%x", i, s.Target.Entry)
-		if g := p.functionAt(s.entry); s.kind == calleeFollowed && g != nil && OfOpenMP(c.family) && isApart(p, g) {
+		if g := p.codeFrom(s.entry); s.kind == calleeFollowed && g != nil && OfOpenMP(c.family) && isApart(p, g) {
 			continue // it has no known effects
 		}
 		for _, e := range p.effectsOf(&s, effectsOn(p, c.family)).list {

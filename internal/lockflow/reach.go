@@ -99,7 +99,7 @@ func (r reach) settles(family families) bool {
 
 // mayReach returns the functions that the reach of the function at entry depends on.
 func mayReach(p *Program, entry uint64) []uint64 {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func mayReach(p *Program, entry uint64) []uint64 {
 
 // computeReach computes the reach of a function, given the reach of its possible callees.
 func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) reach {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil {
 		return reach{may: allFamilies, surely: allFamilies}
 	}

@@ -118,7 +118,7 @@ func addressOf(e *symbolic.Expr) (uint64, bool) {
 
 // openingCallees returns the functions that the openings of the function at entry depend on.
 func openingCallees(p *Program, entry uint64) []uint64 {
-	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
+	if p.codeFrom(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
 	return p.calleesOf(entry)
@@ -126,7 +126,7 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 
 // givingCallees returns the functions that the answer of computeGives depends on.
 func givingCallees(p *Program, entry uint64) []uint64 {
-	if p.functionAt(entry) == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
+	if p.codeFrom(entry) == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
 	return mayReach(p, entry)
@@ -135,7 +135,7 @@ func givingCallees(p *Program, entry uint64) []uint64 {
 // computeGives reports whether the function at entry may release a lock before it acquires it. Most functions call
 // none that does, which single instructions show: the openings of their callees need not be known then.
 func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 || !p.mayGive(f, callee) {
 		return false
 	}
@@ -235,7 +235,7 @@ func givesAt(of openings, lock opening) (opening, bool) {
 
 // computeOpenings summarizes the first effects of a function on locks.
 func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil || p.isUnfollowed(entry) || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
@@ -594,7 +594,7 @@ func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 	if !HandedOver(lock.Family) {
 		return Release{}, false
 	}
-	if f := p.functionAt(entry); f != nil && OfOpenMP(lock.Family) && isApart(p, f) || !p.gives.SummaryOf(entry) {
+	if f := p.codeFrom(entry); f != nil && OfOpenMP(lock.Family) && isApart(p, f) || !p.gives.SummaryOf(entry) {
 		return Release{}, false
 	}
 	var out Release

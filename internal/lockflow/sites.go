@@ -17,7 +17,8 @@ type function struct {
 	locks   map[string]*familySites
 	outline *outline
 	plain   *plain
-	apart   *plain // the same for code that cannot name an OpenMP lock
+	entered []uint64 // places inside that other code jumps to
+	apart   *plain   // the same for code that cannot name an OpenMP lock
 	// pointers are the indexes of the calls through pointers; nil before the first use.
 	pointers []int
 }
@@ -112,22 +113,56 @@ func (p *Program) functionAt(pc uint64) *function {
 		p.around[pc] = nil
 		return nil
 	}
-	f, known := p.functions[low]
-	if !known {
-		g, err := flow.New(p.flowConfig(), low, high)
-		switch {
-		case err == nil:
-			f = &function{entry: low, flow: g, points: map[place]*point{}, locks: map[string]*familySites{}}
-		case errors.Is(err, flow.ErrSpent):
-			p.cut++
-		case errors.Is(err, flow.ErrUnread):
-			p.unread = true
-		}
-		p.functions[low] = f
-	}
+	f := p.functionFrom(low, high)
 	p.around[pc] = f
 	return f
 }
+
+// functionFrom returns the code at [low, high) as a function; nil if it is unreadable.
+func (p *Program) functionFrom(low, high uint64) *function {
+	f, known := p.functions[low]
+	if known {
+		return f
+	}
+	g, err := flow.New(p.flowConfig(), low, high)
+	switch {
+	case err == nil:
+		f = &function{entry: low, flow: g, points: map[place]*point{}, locks: map[string]*familySites{}}
+	case errors.Is(err, flow.ErrSpent):
+		p.cut++
+	case errors.Is(err, flow.ErrUnread):
+		p.unread = true
+	}
+	p.functions[low] = f
+	return f
+}
+
+// codeFrom returns the code that a call or a jump to entry executes: a function or, if entry is inside one, the rest of
+// it from there. Compilers put unlikely code of a function elsewhere, with several entries and jumps back into the
+// function.
+func (p *Program) codeFrom(entry uint64) *function {
+	whole := p.functionAt(entry)
+	if whole == nil || whole.entry == entry || !whole.flow.Starts(entry) || !p.mayEnter(whole, entry) {
+		return whole
+	}
+	_, high, ok := p.cfg.Code.Bounds(entry)
+	if !ok {
+		return whole
+	}
+	return p.functionFrom(entry, high)
+}
+
+// mayEnter reports whether the code of a function from entry on is analysed separately.
+func (p *Program) mayEnter(f *function, entry uint64) bool {
+	if !slices.Contains(f.entered, entry) && len(f.entered) < maxEntries {
+		f.entered = append(f.entered, entry)
+	}
+	return slices.Contains(f.entered, entry)
+}
+
+// maxEntries bounds the places in one function at which it is entered by jumps from elsewhere. For further ones, the
+// whole function is analysed.
+const maxEntries = 32
 
 // FlowAt returns the flow of the function around pc; nil if its code is unreadable.
 func (p *Program) FlowAt(pc uint64) *flow.Function {
@@ -239,7 +274,7 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 
 // calleesOf returns the functions of the program that the function at entry calls or passes to others.
 func (p *Program) calleesOf(entry uint64) []uint64 {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil {
 		return nil
 	}

@@ -65,7 +65,7 @@ func (p *Program) exitsOf(s *site) exits {
 
 // computeThrows returns the exits from the function at entry, given those of its callees.
 func (p *Program) computeThrows(entry uint64, callee func(entry uint64) exits) exits {
-	f := p.functionAt(entry)
+	f := p.codeFrom(entry)
 	if f == nil {
 		return exits{}
 	}
@@ -122,7 +122,7 @@ func (p *Program) isFatal(f *function, h Handler) bool {
 	if entry := p.Entry(flow.CallSite{Target: t}); entry != 0 && p.classAt(entry) == User {
 		// __clang_call_terminate has no name in a stripped program.
 		g := p.FlowAt(entry)
-		return g != nil && flow.NeverReturns(g) && g.MayCallNamed(func(name string) bool {
+		return g != nil && p.endsProgram(entry) && g.MayCallNamed(func(name string) bool {
 			return strings.HasPrefix(name, "_ZSt9terminatev")
 		})
 	}

@@ -11,9 +11,8 @@ import (
 // not followed.
 func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 	_ = f.ensureDecoded()
-	calls := func(u lift.Uop) bool { return u.Code == lift.UopCall }
 	for i := range f.insts {
-		if !slices.ContainsFunc(f.insts[i].Uops, calls) {
+		if !slices.ContainsFunc(f.insts[i].Uops, isCall) {
 			continue
 		}
 		t, leads := f.branchTarget(i)
@@ -24,6 +23,9 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 		yield(f.insts[i].pc, t)
 	}
 }
+
+// isCall reports whether a micro-operation calls a function.
+func isCall(u lift.Uop) bool { return u.Code == lift.UopCall }
 
 // FirstCall returns the first call or jump out of the function in the straight code from pc on; not ok if that code
 // branches first, or has none.

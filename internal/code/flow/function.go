@@ -31,6 +31,9 @@ type Config struct {
 	// Extent returns the local variable around an address in a frame, as [low, high), from debug information. If
 	// it is nil, variables are unknown.
 	Extent func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	// Pad returns the code that an exception out of the call at pc enters, or 0. If it is nil, an exception may enter
+	// any code of the function that no path from its entry reaches.
+	Pad func(pc uint64) uint64
 	// Solving is called before the values of the function at entry are followed; the function that it returns is
 	// called afterwards. In between, Returns may be called for other functions, and these may need the result of
 	// this one. It may be nil.
@@ -51,6 +54,7 @@ type Function struct {
 	meter    Meter
 	returns  func(callee symbolic.Target) Result // results of calls; may be nil
 	extent   func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	pad      func(pc uint64) uint64
 	solving  func(entry uint64) (solved func())
 	objects  map[object]extent // variables by call and address
 	leaves   map[valueName]*symbolic.Expr
@@ -92,7 +96,7 @@ func (f *Function) Retarget(cfg Config) {
 	if cfg.Reader == nil {
 		f.x.Retarget(cfg.Mem, cfg.Resolve)
 	}
-	f.meter, f.returns, f.extent, f.solving = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving
+	f.meter, f.returns, f.extent, f.solving, f.pad = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving, cfg.Pad
 }
 
 // memo caches intermediate results that depend only on places in the code.
@@ -160,7 +164,7 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	}
 	f := &Function{
 		graph: graph{x: x}, meter: cfg.Meter, returns: cfg.Returns,
-		extent: cfg.Extent, solving: cfg.Solving, leaves: map[valueName]*symbolic.Expr{},
+		extent: cfg.Extent, solving: cfg.Solving, pad: cfg.Pad, leaves: map[valueName]*symbolic.Expr{},
 		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
 	if high <= low || high-low > maxCode {
@@ -198,6 +202,11 @@ func (f *Function) ensureDecoded() error {
 	f.buildCFG()
 	f.Indirect = f.Indirect || f.returnsTwice
 	return nil
+}
+
+// Starts reports whether an instruction of the function starts at pc.
+func (f *Function) Starts(pc uint64) bool {
+	return f.ensureDecoded() == nil && f.isInside(pc)
 }
 
 // ensureFollowed follows the values on first use; that is most of the work.

@@ -148,6 +148,7 @@ type facts struct {
 	edges   map[edge]change // effects of edges
 	all     bool            // edges that branches never take count too
 	normal  bool            // blocks without a known predecessor do not count
+	entered []bool          // of these blocks, only those count that are marked here; nil for all
 }
 
 // may reports whether a call may have made the fact true.
@@ -203,7 +204,7 @@ func (f *Function) propagate(fs facts) []fact {
 	in[fs.start] = fact{fs.entry, fs.by}
 	work := []int{fs.start}
 	for b := range f.blocks {
-		if f.blocks[b].unreached && !fs.normal {
+		if f.blocks[b].unreached && !fs.normal && (fs.entered == nil || fs.entered[b]) {
 			in[b].truth = Maybe
 			work = append(work, b)
 		}
@@ -240,6 +241,9 @@ func (f *Function) atReturn(fs facts) Truth {
 	if f.spend(len(f.insts)) != nil {
 		return Maybe
 	}
+	if f.pad != nil && f.hasUnreached() {
+		fs.entered, _ = f.enteredBlocks()
+	}
 	effects, end := fs.effects, fact{}
 	for b, h := range f.propagate(fs) {
 		blk := &f.blocks[b]
@@ -269,13 +273,60 @@ func (f *Function) isExit(i int) bool {
 	return false
 }
 
-// NeverReturns reports whether all paths through a function lead to the end of the program or loop forever.
-func NeverReturns(f *Function) bool {
+// NeverReturns reports whether all paths through a function lead to the end of the program or loop forever. elsewhere
+// lists the code outside the function that exceptions enter: the answer holds only if that code does not return either.
+func NeverReturns(f *Function) (never bool, elsewhere []uint64) {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect {
-		return false
+		return false, nil
 	}
-	return !slices.ContainsFunc(f.blocks, func(b block) bool { return f.isExit(b.last - 1) })
+	entered, elsewhere := f.enteredBlocks()
+	for b, ok := range entered {
+		if ok && f.isExit(f.blocks[b].last-1) {
+			return false, nil
+		}
+	}
+	return true, elsewhere
+}
+
+// enteredBlocks marks the blocks that are reached from the entry, also by exceptions out of the calls on the way.
+// elsewhere lists the code outside the function that such exceptions enter. If it is not known where an exception
+// enters, all blocks without a predecessor count. A part that the compiler put apart has several entries: from one
+// entry, much of it is not reached.
+func (f *Function) enteredBlocks() (entered []bool, elsewhere []uint64) {
+	entered = make([]bool, len(f.blocks))
+	work := []int{0}
+	for b := range f.blocks {
+		if f.pad == nil && f.blocks[b].unreached {
+			work = append(work, b)
+		}
+	}
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		if entered[b] {
+			continue
+		}
+		entered[b] = true
+		work = append(work, f.blocks[b].succ...)
+		for i := f.blocks[b].first; i < f.blocks[b].last && f.pad != nil; i++ {
+			if !slices.ContainsFunc(f.insts[i].Uops, isCall) {
+				continue
+			}
+			to := f.pad(f.insts[i].pc)
+			if n, inside := f.instAt(to); inside {
+				work = append(work, f.owner[n])
+			} else if to != 0 {
+				elsewhere = append(elsewhere, to)
+			}
+		}
+	}
+	return entered, elsewhere
+}
+
+// hasUnreached reports whether no path from the entry reaches some block.
+func (f *Function) hasUnreached() bool {
+	return slices.ContainsFunc(f.blocks, func(b block) bool { return b.unreached })
 }
 
 // isBranch reports whether instruction i is a conditional branch. Such a branch may leave the function: GCC

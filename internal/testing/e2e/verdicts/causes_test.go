@@ -107,27 +107,31 @@ func TestThrowInColdPart(t *testing.T) {
 }
 
 // TestThrowAtAnotherCall looks at a lock that an exception left in another function than that in which the threads wait
-// for it.
+// for it. In the second program, GCC puts the handler of the exception into one part with code that ends the program.
 func TestThrowAtAnotherCall(t *testing.T) {
-	const program = "verdict_lock_elsewhere"
-	for i, run := range handoverRuns(t, program) {
-		t.Run(handoverName(i, run), func(t *testing.T) {
-			kinds, words := hangOf(t, run)
-			if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictLockOrphaned}) {
-				t.Errorf("hangs %v, want %s", kinds, picture.VerdictLockOrphaned)
-			}
-			checkWords(t, words, []string{"by an exception (__cxa_throw) out of the call at Account::withdraw " +
-				program + ".cc:44"}, nil)
-		})
-	}
-	for i, run := range handoverRuns(t, program, "1") {
-		t.Run("healthy/"+handoverName(i, run), func(t *testing.T) {
-			kinds, words := hangOf(t, run)
-			if len(kinds) > 0 {
-				t.Errorf("hangs %v of a healthy program", kinds)
-			}
-			checkWords(t, words, nil, []string{"exception", "without releasing"})
-		})
+	for program, call := range map[string]string{
+		"verdict_lock_elsewhere": "Account::withdraw verdict_lock_elsewhere.cc:44",
+		"verdict_lock_recover":   "borrow verdict_lock_recover.cc:26",
+	} {
+		for i, run := range handoverRuns(t, program) {
+			t.Run(program+"/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictLockOrphaned}) {
+					t.Errorf("hangs %v, want %s", kinds, picture.VerdictLockOrphaned)
+				}
+				checkWords(t, words, []string{"by an exception (__cxa_throw) out of the call at " + call},
+					[]string{"truth_slot"})
+			})
+		}
+		for i, run := range handoverRuns(t, program, "1") {
+			t.Run(program+"_healthy/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if len(kinds) > 0 {
+					t.Errorf("hangs %v of a healthy program", kinds)
+				}
+				checkWords(t, words, nil, []string{"exception", "without releasing"})
+			})
+		}
 	}
 }
 

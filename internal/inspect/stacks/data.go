@@ -101,7 +101,7 @@ func (d *Data) heapName(addr uint64) string {
 	case !ok:
 		return d.arrayName(addr)
 	case function != "":
-		return name + " in " + function
+		return nameIn(name, function, "")
 	}
 	return name
 }
@@ -130,6 +130,39 @@ func (h *HeapNames) keep(found *symbolize.Pointees, addr uint64, ok bool) {
 		h.unnamed = map[uint64]bool{}
 	}
 	h.unnamed[addr] = true
+}
+
+// nameIn adds the function to the name of a local variable. For a function that the compiler made of a construct, that
+// is the program's function around it: caller, unless its name shows another. If it is not known, it returns the name
+// alone.
+func nameIn(name, function, caller string) string {
+	if kind, parent := symbolize.Construct(function); kind != "" {
+		if function = parent; function == "" {
+			function = caller
+		}
+	}
+	if function == "" {
+		return name
+	}
+	return name + " in " + function
+}
+
+// constructCaller returns the program's function that started the parallel region of frame i of a stack; "" if the
+// stack does not show it: that of a worker ends in the region, and a task may be executed in any function.
+func (d *Data) constructCaller(st *Stack, i int) string {
+	for ; i < len(st.Frames); i++ {
+		if st.Kinds[i] != KindUser {
+			continue
+		}
+		name, _ := d.code.Symbols.Linkage(st.Frames[i].LookupPC())
+		switch kind, parent := symbolize.Construct(name); {
+		case kind == "":
+			return symbolize.Demangle(name)
+		case kind != symbolize.ConstructParallel || parent != "":
+			return parent
+		}
+	}
+	return ""
 }
 
 // arrayName names data by the allocatable array of a Fortran program that contains it.
@@ -257,9 +290,9 @@ func (d *Data) localName(addr uint64) string {
 
 // findLocal searches the frames of all threads for the local variable around addr.
 func (d *Data) findLocal(addr uint64) string {
-	if at, ok := d.frameAround(addr); ok {
+	if at, st, i, ok := d.frameAround(addr); ok {
 		if name, function, ok := d.code.Symbols.LocalName(at, addr); ok {
-			return name + " in " + function
+			return nameIn(name, function, d.constructCaller(st, i))
 		}
 	}
 	return ""
@@ -268,7 +301,7 @@ func (d *Data) findLocal(addr uint64) string {
 // LocalExtent returns the memory [low, high) of the local variable around addr, and its name. It is not ok if addr is
 // in no frame of the program, or if debug information does not describe it.
 func (d *Data) LocalExtent(addr uint64) (name string, low, high uint64, ok bool) {
-	at, ok := d.frameAround(addr)
+	at, st, i, ok := d.frameAround(addr)
 	if !ok {
 		return "", 0, 0, false
 	}
@@ -276,14 +309,14 @@ func (d *Data) LocalExtent(addr uint64) (name string, low, high uint64, ok bool)
 		return "", 0, 0, false
 	}
 	name, function, ok := d.code.Symbols.LocalName(at, low)
-	if i := strings.IndexAny(name, "[.(%"); i > 0 { // an element or a member
-		name = name[:i]
+	if n := strings.IndexAny(name, "[.(%"); n > 0 { // an element or a member
+		name = name[:n]
 	}
-	return name + " in " + function, low, high, ok
+	return nameIn(name, function, d.constructCaller(st, i)), low, high, ok
 }
 
-// frameAround returns the frame of the program's code that contains addr.
-func (d *Data) frameAround(addr uint64) (symbolize.Activation, bool) {
+// frameAround returns the frame of the program's code that contains addr, and its stack and index there.
+func (d *Data) frameAround(addr uint64) (at symbolize.Activation, st *Stack, i int, ok bool) {
 	for n := range d.threads {
 		regs := n.Registers()
 		if regs == nil {
@@ -297,11 +330,11 @@ func (d *Data) frameAround(addr uint64) (symbolize.Activation, bool) {
 			if low = f.CFA; addr >= low {
 				continue
 			}
-			at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-			return at, st.Kinds[i] == KindUser
+			at = symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
+			return at, st, i, st.Kinds[i] == KindUser
 		}
 	}
-	return symbolize.Activation{}, false
+	return symbolize.Activation{}, nil, 0, false
 }
 
 // MappingsOf lists a target's memory mappings; nil if they are unknown.

@@ -6,6 +6,7 @@ CC ?= gcc
 CSTRICT := -std=gnu11 -D_GNU_SOURCE -O2 -g -ffile-prefix-map=$(CURDIR)=. -Wall -Wextra -Werror $(CFLAGS)
 LIBOMPD := bin/libompd.so
 CONFORM := bin/ompd-conform
+COMPARE := bin/ompd-compare
 RECORDER := bin/libompd-recorder.so
 # Callbacks call no function of the C library, so the compiler must not replace a loop by such a call.
 CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-stack-protector
@@ -40,7 +41,7 @@ FUZZJOBS ?= 1
 # Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short emulated race matrix bench sanitize lint audit generate fuzz clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform ompd-compare deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short emulated race matrix bench sanitize lint audit generate fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -66,12 +67,13 @@ INSTALLED = $(abspath $(DESTDIR)/$(PREFIX))
 AUTOLOAD := lib/x86_64-linux-gnu/libgomp.so.1.0.0 lib64/libgomp.so.1.0.0 lib64/libomp.so \
 	$(foreach n,14 15 16 17 18 19 20 21 22 23,lib/llvm-$(n)/lib/libomp.so.5)
 
-install: build libompd.so libompd-recorder.so ## install all below DESTDIR=, PREFIX=/usr/local (needs gcc)
+install: build libompd.so libompd-recorder.so ompd-compare ## install all below DESTDIR=, PREFIX=/usr/local (needs gcc)
 	install -d $(INSTALLED)/bin $(INSTALLED)/lib/ompd-inspect $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb $(INSTALLED)/share/doc/ompd-inspect
 	install -m 755 $(BIN) $(INSTALLED)/bin/ompd-inspect
 	install -m 644 $(LIBOMPD) $(INSTALLED)/lib/ompd-inspect/libompd.so
 	install -m 644 $(RECORDER) $(INSTALLED)/lib/ompd-inspect/libompd-recorder.so
-	$(STRIP) --strip-unneeded $(INSTALLED)/lib/ompd-inspect/*.so
+	install -m 755 $(COMPARE) $(INSTALLED)/lib/ompd-inspect/ompd-compare
+	$(STRIP) --strip-unneeded $(INSTALLED)/lib/ompd-inspect/*.so $(INSTALLED)/lib/ompd-inspect/ompd-compare
 	install -m 644 gdb/ompd_inspect.py gdb/autoload.py $(INSTALLED)/share/ompd-inspect/gdb
 	install -m 644 gdb/ompd_gdb/*.py $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb
 	install -m 644 internal/target/delve/omp.star $(INSTALLED)/share/ompd-inspect
@@ -103,7 +105,7 @@ NFPM ?= GOOS= GOARCH= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 tarball: ## pack the files of `make install` for amd64, with checksums and a bill of materials, into DIST=dist (needs gcc, xz)
 	rm -rf $(DIST)/tree $(DIST)/build $(DIST)/package $(DIST)/ompd-inspect[-_]* $(DIST)/SHA256SUMS
 	GOFLAGS= GOAMD64=v1 $(MAKE) install GOOS=linux GOARCH=amd64 DESTDIR=$(TREE) PREFIX=/ \
-	  $(foreach v,BIN LIBOMPD RECORDER,$(v)=$(abspath $(DIST))/build/$(notdir $($(v))))
+	  $(foreach v,BIN LIBOMPD RECORDER COMPARE,$(v)=$(abspath $(DIST))/build/$(notdir $($(v))))
 	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -sbom $(abspath $(DIST))/$(RELEASE).cdx.json -version "$(or $(VERSION),$(PKGVERSION))" \
 	  $(abspath $(DIST))/build/$(notdir $(BIN))
 	chmod -R u=rwX,go=rX $(DIST)/tree
@@ -131,6 +133,10 @@ packages: tarball ## make a .deb and an .rpm of the same files, in DIST=dist
 ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/testing/oracle runs it)
 	@mkdir -p bin
 	$(CC) $(CSTRICT) -Wno-clobbered -Wno-uninitialized -o $(CONFORM) libompd/conform/*.c -ldl -lpthread
+
+ompd-compare: ## build bin/ompd-compare, which loads another OMPD library for `doctor --compare` (needs gcc)
+	@mkdir -p $(dir $(COMPARE))
+	$(CC) $(CSTRICT) -o $(COMPARE) libompd/compare/*.c -ldl
 
 deps: ## install the Debian packages that `make test` needs
 	@.ci/install $(PACKAGES)

@@ -83,7 +83,28 @@ func (a *app) layoutVerb() *cobra.Command {
 }
 
 func (a *app) doctorVerb() *cobra.Command {
-	return a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
+	cmd := a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
 		"the fix",
 		engine.Query{Checks: true}, report.Doctor)
+	cmd.Long = `Checks what can be read of a target; for each missing part, it shows the cause and
+the fix.
+
+--compare asks another OMPD library, such as LLVM's or that of another maker, the same
+facts about the target: threads, regions, tasks, control variables. It shows where the
+answers differ. It is a check: no verdict rests on it, and equal answers do not prove that
+both are right. The library runs in a process without rights, ` + compareHelper + `.`
+	library := ""
+	cmd.Flags().StringVar(&library, "compare", "", "compare the answers of this OMPD library (libompd.so) with our "+
+		"own; --all lists equal answers too")
+	check := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !cmd.Flags().Changed("compare"):
+			return check(cmd, args)
+		case a.pid != 0:
+			args = []string{a.pid.String()}
+		}
+		return a.compare(args[0], library)
+	}
+	return cmd
 }

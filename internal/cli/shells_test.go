@@ -172,8 +172,9 @@ done`
 // TestFlagKinds finds flags without a registered completion of their values.
 func TestFlagKinds(t *testing.T) {
 	files := []string{
-		"exe", "html", "output", "core", "report", "save", "library", "hostfile", "tool", "server-token-file",
-		"secret-file", "server-ca", "server-cert", "server-key", "token-file", "tls-cert", "tls-key", "tls-client-ca",
+		"exe", "html", "output", "core", "report", "save", "library", "compare", "hostfile", "tool",
+		"server-token-file", "secret-file", "server-ca", "server-cert", "server-key",
+		"token-file", "tls-cert", "tls-key", "tls-client-ca",
 	}
 	a := &app{}
 	root := a.command()

@@ -37,7 +37,8 @@ func install(t *testing.T) string {
 	}
 	command(t, root, "make", "-s", "install", "DESTDIR="+dir, "PREFIX=/usr",
 		"BIN="+filepath.Join(built, "ompd-inspect"),
-		"LIBOMPD="+filepath.Join(built, "libompd.so"), "RECORDER="+filepath.Join(built, "libompd-recorder.so"))
+		"LIBOMPD="+filepath.Join(built, "libompd.so"), "RECORDER="+filepath.Join(built, "libompd-recorder.so"),
+		"COMPARE="+filepath.Join(built, "ompd-compare"))
 	return filepath.Join(dir, "usr")
 }
 
@@ -85,6 +86,7 @@ func checkFiles(t *testing.T, usr string) {
 	for file, part := range map[string]string{
 		"lib/ompd-inspect/libompd.so":               "ompd_initialize",
 		"lib/ompd-inspect/libompd-recorder.so":      "ompt_start_tool",
+		"lib/ompd-inspect/ompd-compare":             "ompd_get_icv_from_scope",
 		"share/ompd-inspect/omp.star":               "def command_omp",
 		"share/doc/ompd-inspect/LICENSE":            "Apache License",
 		"share/doc/ompd-inspect/THIRD-PARTY":        "google.golang.org/grpc v",

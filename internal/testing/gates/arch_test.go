@@ -64,7 +64,8 @@ var imports = map[string][]string{
 	"trace":   {"callbacks"},
 	"internal/cli": {
 		"callbacks", "client", "corefile", "diagnose", "gdb", "internal/engine", "internal/front/clib",
-		"internal/front/dap", "internal/front/piped", "internal/guard/budget", "internal/guard/contain",
+		"internal/front/compare", "internal/front/dap", "internal/front/piped",
+		"internal/guard/budget", "internal/guard/contain",
 		"internal/guard/descriptors", "internal/guard/files", "internal/guard/jsonx", "internal/guard/outfile",
 		"internal/guard/sandbox", "internal/guard/sockets", "internal/image/elfx", "internal/image/symfile",
 		"internal/jobs", "internal/jobs/job", "internal/mpi", "internal/print/report", "internal/print/text",
@@ -93,6 +94,10 @@ var imports = map[string][]string{
 	"internal/front/clib": {
 		"callbacks", "handles", "ompd", "internal/code/arch", "internal/image/libc", "internal/image/modules",
 		"internal/runtime/rtl",
+	},
+	"internal/front/compare": {
+		"callbacks", "handles", "internal/phrase", "internal/runtime/extended", "internal/runtime/readers",
+		"internal/runtime/rtl", "ompd",
 	},
 	"internal/front/dap": {
 		"callbacks", "diagnose", "internal/engine", "internal/guard/budget", "internal/guard/contain",

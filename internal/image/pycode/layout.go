@@ -17,6 +17,8 @@ type layout struct {
 	interpreterNext, interpreterID, threads     uint64 // in PyInterpreterState; the number is unknown before 3.12
 	lock                                        uint64 // in _PyRuntime up to 3.11: the GIL's record
 	lockPointer                                 uint64 // in PyInterpreterState from 3.12 on: the record's address
+	modules                                     uint64 // in PyInterpreterState: sys.modules
+	sharedKeys                                  uint64 // in a class: keys of the attributes of instances; from 3.11 on
 	threadNext, threadID                        uint64 // in PyThreadState
 	frame, cframe                               uint64 // in PyThreadState: the innermost frame, or the innermost CFrame
 	cframeFrame, cframeNext                     uint64 // in CFrame (3.10) and _PyCFrame
@@ -37,25 +39,27 @@ const threadInterpreter = 16
 // Sources: pycore_runtime.h, pycore_interp.h, pycore_frame.h, frameobject.h, code.h, unicodeobject.h of each.
 var older = func() map[int]layout {
 	l7 := layout{
-		minor: 7, interpreters: 24, lock: 1264, threads: 8, threadNext: 8, threadID: 176, frame: 24,
+		minor: 7, interpreters: 24, modules: 40, lock: 1264, threads: 8, threadNext: 8, threadID: 176, frame: 24,
 		code: 32, previous: 24, instruction: 104, file: 96, name: 104, lines: 112, firstLine: 36, instructions: 40,
 		objectType: 8, textLength: 16, textState: 32, textASCII: 48, textOther: 72, textKind: 2,
 		bytesLength: 16, bytesText: 32,
 	}
 	l8 := l7
-	l8.minor, l8.interpreters, l8.lock = 8, 32, 1152
+	l8.minor, l8.interpreters, l8.modules, l8.lock = 8, 32, 56, 1152
 	l8.file, l8.name, l8.lines, l8.firstLine, l8.instructions = 104, 112, 120, 40, 48
 	l9 := l8
-	l9.minor, l9.lock = 9, 352
+	l9.minor, l9.modules, l9.lock = 9, 856, 352
 	l10 := l9
 	l10.minor, l10.cframe, l10.cframeNext, l10.instruction = 10, 48, 8, 96
 	l11 := l10
 	l11.minor, l11.interpreters, l11.threads, l11.threadID, l11.frame = 11, 40, 16, 152, 0
+	l11.modules, l11.sharedKeys = 888, 872
 	l11.cframe, l11.cframeFrame, l11.cframeNext, l11.lock = 56, 8, 16, 360
 	l11.previous, l11.instruction, l11.owner, l11.entry = 48, 56, 69, 68
 	l11.file, l11.name, l11.lines, l11.firstLine, l11.instructions, l11.firstTraceable = 112, 128, 136, 72, 184, 168
 	l12 := l11
 	l12.minor, l12.threads, l12.threadID, l12.cframeFrame, l12.cframeNext = 12, 72, 136, 0, 8
+	l12.modules, l12.sharedKeys = 944, 880
 	l12.lock, l12.lockPointer, l12.interpreterID = 0, 384, 8
 	l12.code, l12.previous, l12.owner, l12.entry = 0, 8, 70, 0
 	l12.firstLine, l12.instructions, l12.firstTraceable = 68, 192, 176
@@ -83,15 +87,16 @@ type debugWords struct {
 	bytesLength, textState                      int // followed by the text; by the length and the text
 	threadCode, threadCodeIndex                 int
 	instructionsAfter, instructionsAfterThreads uint64 // bytes from _co_firsttraceable to co_code_adaptive
-	lockPointer                                 int    // ceval_gil
+	lockPointer                                 int    // ceval_gil, the third word after imports_modules
+	sharedKeys                                  uint64 // offset of ht_cached_keys, which has no word
 }
 
 // newer has the words of the releases that have _Py_DebugOffsets (Include/internal/pycore_debug_offsets.h, 3.13:
 // pycore_runtime.h), by minor release.
 var newer = map[int]debugWords{
-	13: {584, 21, 23, 24, 29, 30, 31, 33, 35, 39, 43, 65, 68, 0, 0, 16, 16, 14},
-	14: {760, 24, 26, 27, 32, 33, 34, 36, 40, 44, 48, 75, 78, 49, 38, 16, 24, 15},
-	15: {888, 24, 26, 30, 40, 41, 42, 44, 48, 52, 56, 87, 90, 57, 46, 16, 24, 15},
+	13: {584, 21, 23, 24, 29, 30, 31, 33, 35, 39, 43, 65, 68, 0, 0, 16, 16, 14, 880},
+	14: {760, 24, 26, 27, 32, 33, 34, 36, 40, 44, 48, 75, 78, 49, 38, 16, 24, 15, 880},
+	15: {888, 24, 26, 30, 40, 41, 42, 44, 48, 52, 56, 87, 90, 57, 46, 16, 24, 15, 888},
 }
 
 // maxOffset bounds the offsets that an interpreter has in its own table: 1 MiB.
@@ -123,7 +128,8 @@ func ownLayout(mem callbacks.Memory, runtime uint64) (layout, error) {
 	l := layout{
 		minor: minor, freeThreaded: word(wordFreeThreaded) != 0,
 		interpreters: word(wordInterpreters), interpreterNext: word(wordNext), threads: word(wordThreads),
-		interpreterID: word(wordID), lockPointer: word(d.lockPointer),
+		interpreterID: word(wordID), lockPointer: word(d.lockPointer), modules: word(d.lockPointer - 3),
+		sharedKeys: d.sharedKeys,
 		threadNext: word(d.threadNext), threadID: word(d.threadID), frame: word(d.frame),
 		code: word(d.code), previous: word(d.previous), instruction: word(d.instruction), owner: word(d.owner),
 		file: word(d.file), name: word(d.file + 2), lines: word(d.file + 3), firstLine: word(d.firstLine),
@@ -135,6 +141,7 @@ func ownLayout(mem callbacks.Memory, runtime uint64) (layout, error) {
 	l.firstTraceable = l.instructions - d.instructionsAfter
 	if l.freeThreaded {
 		l.objectType = 24
+		l.sharedKeys += 16 // the header of objects is longer
 	}
 	if l.freeThreaded && d.threadCode != 0 {
 		l.threadCode, l.threadCodeIndex, l.textKind = word(d.threadCode), word(d.threadCodeIndex), 8

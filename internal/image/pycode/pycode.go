@@ -48,13 +48,18 @@ type Config struct {
 
 // Runtime is the interpreter runtime (_PyRuntime) of a module.
 type Runtime struct {
-	mem     callbacks.Memory
-	l       layout
-	address uint64
-	source  string
-	version uint64 // PY_VERSION_HEX, 0 if unknown
-	types   struct{ code, text, bytes, tuple uint64 }
-	codes   map[uint64]*code
+	mem      callbacks.Memory
+	l        layout
+	address  uint64
+	source   string
+	version  uint64 // PY_VERSION_HEX, 0 if unknown
+	types    struct{ code, text, bytes, tuple, dict, module, integer uint64 }
+	codes    map[uint64]*code
+	classes  map[uint64]class
+	tables   map[uint64]keyTable
+	places   map[keyPlace]uint64 // of keys that were found
+	secret   *[2]uint64          // the key of hashes, once it was read
+	secretAt uint64
 }
 
 // code is a code object.
@@ -100,7 +105,8 @@ func Open(c Config) (*Runtime, error) {
 	if !ok {
 		return nil, nil
 	}
-	p := &Runtime{mem: c.Memory, address: at, codes: map[uint64]*code{}}
+	p := &Runtime{mem: c.Memory, address: at, codes: map[uint64]*code{}, classes: map[uint64]class{},
+		tables: map[uint64]keyTable{}, places: map[keyPlace]uint64{}}
 	var cookie [len(debugCookie)]byte
 	if err := c.Memory.ReadMemory(callbacks.Addr(at), cookie[:]); err != nil {
 		return nil, fmt.Errorf("reading _PyRuntime: %w", err)
@@ -127,6 +133,10 @@ func Open(c Config) (*Runtime, error) {
 	p.types.text, _ = c.Lookup("PyUnicode_Type")
 	p.types.bytes, _ = c.Lookup("PyBytes_Type")
 	p.types.tuple, _ = c.Lookup("PyTuple_Type")
+	p.types.dict, _ = c.Lookup("PyDict_Type")
+	p.types.module, _ = c.Lookup("PyModule_Type")
+	p.types.integer, _ = c.Lookup("PyLong_Type")
+	p.secretAt, _ = c.Lookup("_Py_HashSecret")
 	return p, nil
 }
 

@@ -64,7 +64,7 @@ func FuzzRuntime(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, minor int, b []byte) {
 		const start = 0x10000
 		p, err := Open(Config{Memory: callbackstest.Block{Start: start, Bytes: b}, Minor: minor,
-			Lookup: func(name string) (uint64, bool) { return start, name == "_PyRuntime" }})
+			Lookup: func(name string) (uint64, bool) { return start, name != "Py_Version" }})
 		if err != nil || p == nil {
 			return
 		}
@@ -72,8 +72,9 @@ func FuzzRuntime(f *testing.F) {
 		for _, t := range threads {
 			_, _ = p.Calls(t) // damaged
 		}
-		_, _ = p.Locks()         // damaged
-		_, _ = p.Pauses(threads) // damaged
+		_, _ = p.Locks()              // damaged
+		_, _ = p.Pauses(threads)      // damaged
+		_, _ = p.ThreadNames(threads) // damaged
 	})
 }
 

@@ -188,10 +188,12 @@ type Thread struct {
 	Target    *TargetConstruct `json:"target,omitempty" pb:"27"`
 	Hidden    bool             `json:"hidden_helper,omitempty" pb:"17"`
 	Goroutine int64            `json:"goroutine,omitempty" pb:"22" schema:"min=1"` // number of the goroutine that the thread runs
-	Crashed   bool             `json:"crashed,omitempty" pb:"18"`
-	Stack     []Frame          `json:"stack,omitempty" pb:"19"`      // native, innermost first
-	UserStack []Frame          `json:"user_stack,omitempty" pb:"20"` // user model, innermost first
-	Errors    []string         `json:"errors,omitempty" pb:"21"`     // the parts that could not be read, with the reasons
+	// Name is the name of the thread in Python's module threading. The names MainThread and Dummy-N are left out.
+	Name      string   `json:"name,omitempty" pb:"28"`
+	Crashed   bool     `json:"crashed,omitempty" pb:"18"`
+	Stack     []Frame  `json:"stack,omitempty" pb:"19"`      // native, innermost first
+	UserStack []Frame  `json:"user_stack,omitempty" pb:"20"` // user model, innermost first
+	Errors    []string `json:"errors,omitempty" pb:"21"`     // the parts that could not be read, with the reasons
 }
 
 // TargetConstruct is a target construct that a thread has encountered and not left. It is read from the thread's stack,

@@ -238,7 +238,7 @@ func (d *doctor) checkInterpreters() []picture.Check {
 			c.Detail += fmt.Sprintf("; %d have no native frame", in.Unplaced)
 			c.Fix = "they are behind code that was made at run time, or stacks that were not unwound to their end"
 		}
-		for _, err := range []error{in.Err, in.PauseErr} {
+		for _, err := range []error{in.Err, in.PauseErr, in.NamesErr} {
 			if err != nil {
 				c.Status = picture.CheckPartly
 				c.Detail += "; " + stacks.Message(err)

@@ -140,6 +140,10 @@ func (in *Inspector) Warnings() []string {
 		if py.Err != nil {
 			out = append(out, "Python in "+py.Module.Path+": its frames are incomplete: "+stacks.Message(py.Err))
 		}
+		if py.NamesErr != nil {
+			out = append(out, "Python in "+py.Module.Path+": names of threads are incomplete: "+
+				stacks.Message(py.NamesErr))
+		}
 	}
 	for _, r := range in.code.RSessions() {
 		if r.Err != nil {

@@ -76,6 +76,7 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 		t.UserStack = l.model.StackOf(n, state)
 		setConstructLine(&t)
 		t.Goroutine = n.Stack().Goroutine()
+		t.Name = l.code.PythonName(n.Pthread)
 		t.MPI = l.mpi.call(n)
 	}
 	if native {

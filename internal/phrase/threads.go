@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -16,7 +17,7 @@ const (
 
 // Threads names threads by their numbers in their team, with their LWPs: "thread 3 of 8 (LWP 17)", "threads 0-3 of 8
 // (LWP 14-17)", "8 threads of 2 teams (LWP 14-21)"; by their LWPs alone outside of parallel regions. Long lists are
-// truncated unless all is set.
+// truncated unless all is set. A thread alone has its name in Python, too: `LWP 17 "loader"`.
 func Threads(ts []picture.Thread, all bool) string {
 	ranges := func(ids []int, most int) string {
 		if all {
@@ -57,5 +58,8 @@ func Threads(ts []picture.Thread, all bool) string {
 		parts = append(parts, "LWP "+ranges(lwps, maxLWPs))
 	}
 	parts = append(parts, gone...)
+	if len(ts) == 1 && ts[0].Name != "" {
+		parts[0] += " " + strconv.Quote(ts[0].Name)
+	}
 	return Some(parts, maxLWPs, len(parts))
 }

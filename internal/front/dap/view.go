@@ -157,6 +157,9 @@ func (v *view) threadName(t *thread) string {
 	default:
 		s = "OMP " + t.numbers()
 	}
+	if t.Name != "" {
+		s += " " + t.Name
+	}
 	at, activity := t.place(), v.activity(t)
 	switch {
 	case at != "" && activity != "":

@@ -26,6 +26,10 @@ type Interpreter struct {
 	Err     error // of finding it, or of reading its threads or locks
 	// PauseErr is the error of reading pauses.
 	PauseErr error
+	// Names has the names of threads in Python's module threading, by the addresses of their thread states.
+	Names map[uint64]string
+	// NamesErr is the error of reading names.
+	NamesErr error
 	// Placed and Unplaced count the calls of its function that executes Python code, on the stacks that were unwound:
 	// those with a native frame, and those without.
 	Placed, Unplaced int
@@ -116,6 +120,7 @@ func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
 		in.Locks, err = in.Runtime.Locks()
 		in.Err = cmp.Or(in.Err, err)
 		in.Pauses, in.PauseErr = in.Runtime.Pauses(in.Threads)
+		in.Names, in.NamesErr = in.Runtime.ThreadNames(in.Threads)
 	}
 	return in
 }
@@ -155,6 +160,18 @@ func (c *Code) PythonUses(pthread, tid uint64, names ...string) (uses []PythonUs
 
 // Interpreters returns the Python interpreters of the target.
 func (c *Code) Interpreters() []*Interpreter { return c.python().interpreters }
+
+// PythonName returns the name of a thread in Python's module threading; "" without one. It leaves out the names of the
+// main thread and of those that Python did not start.
+func (c *Code) PythonName(pthread uint64) string {
+	const main, foreign = "MainThread", "Dummy-"
+	for _, t := range slices.Backward(c.python().threads[pthread]) { // the first interpreter is the last one
+		if n := t.of.Names[t.Address]; n != main && !strings.HasPrefix(n, foreign) && n != "" {
+			return n
+		}
+	}
+	return ""
+}
 
 // HiddenPython reports whether f is a frame of a Python interpreter's own, between Python frames that are shown.
 func (c *Code) HiddenPython(f unwind.Frame) bool {

@@ -126,6 +126,7 @@ const (
 	columnLWP
 	columnRole
 	columnGoroutine
+	columnPython
 	columnState
 	columnWaits
 	columnWhere
@@ -136,7 +137,8 @@ const (
 // print prints the table; threads that are alike are one row.
 func (p *threadTable) print() {
 	p.printHeading("THREADS", countRoles(p.pic.Threads))
-	t := &table{head: []string{"", "THREAD", "LWP", "ROLE", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS"}}
+	t := &table{head: []string{"", "THREAD", "LWP", "ROLE", "GOROUTINE", "PYTHON NAME",
+		"STATE", "WAITS ON", "WHERE", "HOLDS"}}
 	for _, g := range p.groups {
 		t.add(p.row(g)...)
 	}
@@ -206,6 +208,7 @@ func (p *threadTable) row(g threadGroup) []string {
 	cells[columnMark], cells[columnLWP], cells[columnRole] = mark, lwp, phrase.RoleName(first)
 	cells[columnThread] = strings.ReplaceAll(groupNumbers(g.threads), "/", " of ")
 	cells[columnGoroutine], cells[columnState] = goroutineText(first.Goroutine), stateName(first)
+	cells[columnPython] = pythonNames(g.threads)
 	cells[columnWaits], cells[columnWhere] = groupWait(g.threads), groupPlace(g.threads)
 	cells[columnHolds] = p.held[first.LWP]
 	return cells
@@ -505,6 +508,17 @@ func loopPosition(l *picture.Loop) string {
 		return at
 	}
 	return at + " of " + part
+}
+
+// pythonNames returns the names of threads in Python, each once.
+func pythonNames(ts []picture.Thread) string {
+	var names []string
+	for _, t := range ts {
+		if t.Name != "" && !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return phrase.Some(names, maxPieces, len(names))
 }
 
 // goroutineText returns the number of a goroutine; "" for 0.

@@ -163,9 +163,9 @@ type threadGroup struct {
 
 // threadRow is a thread in the table.
 type threadRow struct {
-	Class, LWP, Number, Role, State, Source, Waits, Holds, Where string
-	Crashed                                                      bool
-	Errors                                                       []string
+	Class, LWP, Number, Role, Name, State, Source, Waits, Holds, Where string
+	Crashed                                                            bool
+	Errors                                                             []string
 }
 
 // threadKey is equal for similar threads.
@@ -232,7 +232,7 @@ func (g threadGroup) First() threadRow { return g.Rows[0] }
 
 func newThreadRow(t *picture.Thread) threadRow {
 	r := threadRow{
-		Class: class(t), LWP: fmt.Sprint(t.LWP), Role: phrase.RoleName(*t),
+		Class: class(t), LWP: fmt.Sprint(t.LWP), Role: phrase.RoleName(*t), Name: t.Name,
 		Waits: phrase.WaitsOn(*t), Crashed: t.Crashed, Errors: t.Errors,
 	}
 	r.Number = strings.ReplaceAll(phrase.Numbers(*t), "/", " of ")

@@ -3,6 +3,7 @@ package mutate
 import (
 	"bufio"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -194,7 +195,13 @@ func readPython(m callbacks.Memory, modules map[string]*symbols) error {
 			return err
 		}
 	}
-	_, err = p.Locks()
+	if _, err = p.Locks(); err != nil {
+		return err
+	}
+	names, err := p.ThreadNames(threads)
+	if err == nil && len(names) == 0 {
+		err = errors.New("no thread has a name")
+	}
 	return err
 }
 

@@ -3026,7 +3026,10 @@ type Thread struct {
 	// The length of the sleep, if wait_kind is sleep.
 	Sleep *Sleep `protobuf:"bytes,26,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	// The target construct that the thread executes, or waits for.
-	Target        *TargetConstruct `protobuf:"bytes,27,opt,name=target,proto3" json:"target,omitempty"`
+	Target *TargetConstruct `protobuf:"bytes,27,opt,name=target,proto3" json:"target,omitempty"`
+	// The name of the thread in Python's module threading. The names MainThread and Dummy-N are left
+	// out.
+	Name          string `protobuf:"bytes,28,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3248,6 +3251,13 @@ func (x *Thread) GetTarget() *TargetConstruct {
 		return x.Target
 	}
 	return nil
+}
+
+func (x *Thread) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 // LevelInfo is a thread's place at one nesting level.
@@ -11713,7 +11723,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
 	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\x12\x16\n" +
 	"\x06damage\x18\n" +
-	" \x03(\tR\x06damage\"\xe2\a\n" +
+	" \x03(\tR\x06damage\"\xf6\a\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -11744,7 +11754,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\await_on\x18\x18 \x01(\x03R\x06waitOn\x12\"\n" +
 	"\x03mpi\x18\x19 \x01(\v2\x10.ompd.v1.MPICallR\x03mpi\x12$\n" +
 	"\x05sleep\x18\x1a \x01(\v2\x0e.ompd.v1.SleepR\x05sleep\x120\n" +
-	"\x06target\x18\x1b \x01(\v2\x18.ompd.v1.TargetConstructR\x06targetB\n" +
+	"\x06target\x18\x1b \x01(\v2\x18.ompd.v1.TargetConstructR\x06target\x12\x12\n" +
+	"\x04name\x18\x1c \x01(\tR\x04nameB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +

@@ -145,6 +145,26 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTraceOfCore shows the events in a core of a recorded program, and the reason for a core without a recording.
+func TestTraceOfCore(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		r := nested(t, omptest.LLVM)
+		r.Mode = omptest.Gcore
+		if recorded {
+			r.Env = append(r.Env, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t))
+		}
+		d := omptest.Dump(t, r)
+		text := script(t, []string{d.Exe, d.Core}, "omp trace --events 3", "echo SUMMARY\\n", "omp trace --summary")
+		events, summary, _ := strings.Cut(text, "SUMMARY\n")
+		switch {
+		case recorded && (!strings.Contains(events, "inner") || !strings.Contains(summary, "inner")):
+			t.Errorf("the events are missing:\n%s", text)
+		case !recorded && !strings.Contains(text, "ompd-inspect record"):
+			t.Errorf("no advice for a core without a recording:\n%s", text)
+		}
+	}
+}
+
 // TestStepsAreFree requires that steps of a script ask nothing of the program and start no ompd-inspect, until a name
 // is asked for.
 func TestStepsAreFree(t *testing.T) {

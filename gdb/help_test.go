@@ -9,7 +9,7 @@ import (
 func TestHelpAndCompletion(t *testing.T) {
 	commands := []string{
 		"report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor", "bt", "thread",
-		"break", "step", "trace",
+		"break", "step", "trace", "taskframes",
 	}
 	lines := []string{}
 	for _, c := range commands {

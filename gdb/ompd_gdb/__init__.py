@@ -1,6 +1,6 @@
 """Loads and unloads the parts of ompd_inspect.py."""
 
-from . import breaks, commands, dap, follow, frames, session, settings, step
+from . import breaks, commands, dap, follow, frames, session, settings, step, taskframes
 
 
 def load(folder):
@@ -10,6 +10,7 @@ def load(folder):
     frames.register()
     breaks.register()
     step.register()
+    taskframes.register()
     follow.register()
     dap.register()
 

@@ -3,6 +3,7 @@
 import codecs
 import functools
 import os
+import re
 import sys
 
 import gdb
@@ -89,15 +90,39 @@ class Verb(gdb.Command):
 
 
 def run_trace(s, words, write):
-    """Runs the verb trace. The child itself reads the process, since a recording is large and changes while
-    it is read."""
+    """Runs the verb trace. The child itself reads the core or the process, since a recording is large and changes
+    while it is read."""
     kind = lend.target_kind(s.inferior)
     if kind == "core":
-        raise gdb.GdbError("omp trace: not of cores in gdb: `shell ompd-inspect trace CORE` shows the events")
+        core = core_file()
+        if core is None:
+            raise gdb.GdbError("omp trace: gdb does not show the core's file: `shell ompd-inspect trace CORE` shows the events")
+        executable = s.inferior.progspace.filename or ""
+        return s.child.verb(words + (["--exe", executable] if os.path.isfile(executable) else []) + [core], write)
     if kind != "native":
-        raise gdb.GdbError("omp trace: only of processes of this machine; `ompd-inspect trace %d` shows the events there"
-                           % s.inferior.pid)
+        raise gdb.GdbError("omp trace: only of cores, and of processes of this machine; "
+                           "`ompd-inspect trace %d` shows the events there" % s.inferior.pid)
     return s.child.verb(words + [str(s.inferior.pid)], write)
+
+
+ELF_HEADER = 18  # bytes up to the type
+ELF_CORE = 4  # the type of a core
+
+
+def core_file():
+    """Returns the path of the selected inferior's core, or None. gdb's Python has no function for it, and the words
+    of `info files` depend on the language, so the files that it names are searched for a core."""
+    for path in re.findall(r"[`'\u2018\"](/[^\n]*?)['\u2019\"],", gdb.execute("info files", to_string=True)):
+        try:
+            with open(path, "rb") as f:
+                head = f.read(ELF_HEADER)
+        except OSError:
+            continue
+        if len(head) == ELF_HEADER and head[:4] == b"\x7fELF":
+            order = "little" if head[5] == 1 else "big"
+            if int.from_bytes(head[16:18], order) == ELF_CORE:
+                return path
+    return None
 
 
 def print_icvs(words):

@@ -33,7 +33,8 @@ def flatten_object(out, path, value, depth):
         if hint == "map":
             children = [("[" + key_text(k[1]) + "]", v[1]) for k, v in zip(children[::2], children[1::2])]
         for i, (name, child) in enumerate(children):
-            flatten(out, path + ("[%d]" % i if hint == "array" else name), child, depth + 1)
+            index = "" if name == "[contained value]" else "[%d]" % i  # of std::variant
+            flatten(out, path + (index if hint == "array" else name), child, depth + 1)
     return True
 
 

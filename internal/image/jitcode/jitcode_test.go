@@ -15,7 +15,7 @@ type memory struct {
 }
 
 func (m memory) ReadMemory(a callbacks.Address, p []byte) error {
-	if a.Offset < m.start || a.Offset+uint64(len(p)) > m.start+uint64(len(m.bytes)) {
+	if off := a.Offset - m.start; off > uint64(len(m.bytes)) || uint64(len(p)) > uint64(len(m.bytes))-off {
 		return errors.New("unmapped")
 	}
 	copy(p, m.bytes[a.Offset-m.start:])

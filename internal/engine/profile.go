@@ -193,8 +193,8 @@ func (p *profiling) look(ctx context.Context) error {
 	before := ownTime()
 	a, err := p.target.sample(ctx, Query{
 		Parts:  picture.Parts{Threads: true, Regions: true, Stacks: true},
-		Budget: p.budget, heapNames: p.names,
-	})
+		Budget: p.budget,
+	}, p.names)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -27,8 +26,6 @@ type Query struct {
 	picture.Only
 	// Budget limits the CPU time of the look; 0 means no limit.
 	Budget time.Duration
-
-	heapNames *inspect.HeapNames // of the samples of a profile
 }
 
 // Report returns the query of a report: threads, regions, tasks, merged stacks, verdicts.

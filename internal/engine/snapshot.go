@@ -32,7 +32,7 @@ func (t *Target) Look(ctx context.Context, q Query) (*Result, error) {
 	if t.asker != nil {
 		return t.asker.Ask(ctx, q)
 	}
-	s, err := t.takeSnapshot(ctx, q, t.source.Look)
+	s, err := t.takeSnapshot(ctx, q, t.source.Look, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +42,14 @@ func (t *Target) Look(ctx context.Context, q Query) (*Result, error) {
 // looking is Source.Look, or Sampled.Sample.
 type looking func(ctx context.Context, rehearse, f func(callbacks.Target) error) error
 
-// sample is Look for a sample of a profile: it differs little from the sample before.
-func (t *Target) sample(ctx context.Context, q Query) (*Result, error) {
+// sample is Look for a sample of a profile: it differs little from the sample before. names has the names of the samples
+// before.
+func (t *Target) sample(ctx context.Context, q Query, names *inspect.HeapNames) (*Result, error) {
 	look := t.source.Look
 	if s, ok := t.source.(Sampled); ok {
 		look = s.Sample
 	}
-	s, err := t.takeSnapshot(ctx, q, look)
+	s, err := t.takeSnapshot(ctx, q, look, names)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,7 @@ type Snapshot struct {
 	in       *inspect.Inspector
 	target   *Target
 	known    *known
+	names    *inspect.HeapNames // of earlier samples; nil for a look of its own
 	guard    *gate
 	memory   *budget.Ledger
 	last     *Result
@@ -76,12 +78,12 @@ func (t *Target) Snapshot(ctx context.Context, q Query) (*Snapshot, error) {
 	if !t.source.Living() {
 		q = Query{Budget: q.Budget}
 	}
-	return t.takeSnapshot(ctx, q, t.source.Look)
+	return t.takeSnapshot(ctx, q, t.source.Look, nil)
 }
 
-// takeSnapshot takes a snapshot by look, and answers q.
-func (t *Target) takeSnapshot(ctx context.Context, q Query, look looking) (*Snapshot, error) {
-	s := &Snapshot{source: t.source, memory: t.memory.Look(), target: t}
+// takeSnapshot takes a snapshot by look, and answers q. names are those of earlier samples; nil for a look of its own.
+func (t *Target) takeSnapshot(ctx context.Context, q Query, look looking, names *inspect.HeapNames) (*Snapshot, error) {
+	s := &Snapshot{source: t.source, memory: t.memory.Look(), target: t, names: names}
 	s.guard, s.known = newGate(s.memory), t.takeKept(s.memory)
 	whole := budget.New(ctx, q.Budget)
 	ask := func(f func(*inspect.Inspector)) func(callbacks.Target) error {
@@ -99,7 +101,7 @@ func (t *Target) takeSnapshot(ctx context.Context, q Query, look looking) (*Snap
 			}
 			s.guard.restart()
 			s.guard.set(part)
-			if s.in, err = s.inspector(guarded(ct, s.guard), t.options, q); err != nil {
+			if s.in, err = s.inspector(guarded(ct, s.guard), t.options, q.Only); err != nil {
 				return err
 			}
 			s.in.Describe(t.source.About())
@@ -147,7 +149,7 @@ type lookable interface {
 }
 
 // inspector returns an inspector of t, with the symbolizer, unwinder and runtimes that it needs.
-func (s *Snapshot) inspector(t callbacks.Target, o Options, q Query) (*inspect.Inspector, error) {
+func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (*inspect.Inspector, error) {
 	lt, ok := t.(lookable)
 	if !ok {
 		return nil, errors.New("this kind of target does not list its modules")
@@ -171,8 +173,8 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, q Query) (*inspect.I
 		Unwinder:   unw,
 		Functions:  &s.known.functions,
 		Budget:     s.guard,
-		Only:       q.Only,
-		HeapNames:  q.heapNames,
+		Only:       only,
+		HeapNames:  s.names,
 	}
 	if p, living := s.source.(*process); living {
 		cfg.Monotonic, cfg.Rings = monotonic, p

@@ -2,10 +2,8 @@ package report
 
 import (
 	"bufio"
-	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,7 @@ import (
 // TestPythonThreadNames compares the names of threads with those of threading.enumerate(), live and in a core.
 func TestPythonThreadNames(t *testing.T) {
 	omptest.NeedsMore(t, "python3 and gcore")
-	for name, path := range namedPythons(t) {
+	for name, path := range testedPythons(t) {
 		t.Run(name, func(t *testing.T) {
 			pid, want := startThreadNames(t, path(t), 0)
 			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(pid))
@@ -40,36 +38,6 @@ func TestPythonThreadNames(t *testing.T) {
 			}
 		})
 	}
-}
-
-// namedPythons returns the system's interpreter and 3.13t, and with OMPD_FULL those of pyenv and of other suites.
-func namedPythons(t *testing.T) map[string]func(*testing.T) string {
-	t.Helper()
-	all := map[string]func(*testing.T) string{
-		"system": func(*testing.T) string { return "/usr/bin/python3" },
-		"3.13t":  func(t *testing.T) string { return omptest.FreeThreadedPython(t) },
-	}
-	if !omptest.Full() {
-		return all
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for minor := 7; minor <= 15; minor++ {
-		found, err := filepath.Glob(filepath.Join(home, fmt.Sprintf(".pyenv/versions/3.%d.*/bin/python3", minor)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range found {
-			release := filepath.Base(filepath.Dir(filepath.Dir(path)))
-			all[release] = func(*testing.T) string { return path }
-		}
-	}
-	for _, p := range pythons {
-		all[p.release] = func(t *testing.T) string { return omptest.PythonOf(t, p.suite, p.release) }
-	}
-	return all
 }
 
 // startThreadNames starts testdata/python/thread_names.py with some more threads, and returns the names of its threads

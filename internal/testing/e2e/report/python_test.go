@@ -262,27 +262,43 @@ var pythons = []struct{ suite, release string }{
 	{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"},
 }
 
+// testedPythons returns the system's interpreter and 3.13t, and with OMPD_FULL those of pyenv and of other suites.
+func testedPythons(t *testing.T) map[string]func(*testing.T) string {
+	t.Helper()
+	all := map[string]func(*testing.T) string{
+		"system": func(*testing.T) string { return "/usr/bin/python3" },
+		"3.13t":  func(t *testing.T) string { return omptest.FreeThreadedPython(t) },
+	}
+	if !omptest.Full() {
+		return all
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for minor := 7; minor <= 15; minor++ {
+		found, err := filepath.Glob(filepath.Join(home, fmt.Sprintf(".pyenv/versions/3.%d.*/bin/python3", minor)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			release := filepath.Base(filepath.Dir(filepath.Dir(path)))
+			all[release] = func(*testing.T) string { return path }
+		}
+	}
+	for _, p := range pythons {
+		all[p.release] = func(t *testing.T) string { return omptest.PythonOf(t, p.suite, p.release) }
+	}
+	return all
+}
+
 // TestPythonFrames compares the Python frames of a thread with those that the program itself reports
 // (traceback.extract_stack), live and in a core.
 func TestPythonFrames(t *testing.T) {
-	type interpreter struct {
-		name string
-		path func(t *testing.T) string
-	}
-	all := []interpreter{
-		{"system", func(*testing.T) string { return "/usr/bin/python3" }},
-		{"3.13t", func(t *testing.T) string { return omptest.FreeThreadedPython(t) }},
-	}
-	if omptest.Full() {
-		for _, p := range pythons {
-			all = append(all, interpreter{p.release, func(t *testing.T) string {
-				return omptest.PythonOf(t, p.suite, p.release)
-			}})
-		}
-	}
-	for _, in := range all {
-		t.Run(in.name, func(t *testing.T) {
-			pid, want := startPythonFrames(t, in.path(t))
+	omptest.NeedsMore(t, "python3 and gcore")
+	for name, path := range testedPythons(t) {
+		t.Run(name, func(t *testing.T) {
+			pid, want := startPythonFrames(t, path(t))
 			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(pid))
 			checkPythonFrames(t, e2e.Decode(t, out), want)
 			core := gcore(t, pid)

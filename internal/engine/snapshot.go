@@ -42,8 +42,8 @@ func (t *Target) Look(ctx context.Context, q Query) (*Result, error) {
 // looking is Source.Look, or Sampled.Sample.
 type looking func(ctx context.Context, rehearse, f func(callbacks.Target) error) error
 
-// sample is Look for a sample of a profile: it differs little from the sample before. names has the names of the samples
-// before.
+// sample is Look for a sample of a profile: it differs little from the sample before. names has the names of earlier
+// samples.
 func (t *Target) sample(ctx context.Context, q Query, names *inspect.HeapNames) (*Result, error) {
 	look := t.source.Look
 	if s, ok := t.source.(Sampled); ok {

@@ -308,6 +308,39 @@ func TestPythonFrames(t *testing.T) {
 	}
 }
 
+// TestPythonSubinterpreters looks at a thread that executes code of a second interpreter: its stack has both's calls.
+func TestPythonSubinterpreters(t *testing.T) {
+	want := []string{"leave", "<module>", "run", "run"}
+	for name, path := range testedPythons(t) {
+		if strings.HasPrefix(name, "3.7") || name == "3.13t" {
+			continue // 3.7 has no such module, and our build of 3.13t is without it
+		}
+		t.Run(name, func(t *testing.T) {
+			cmd := pythonScript(t, path(t), "subinterpreters.py")
+			if _, err := cmd.StdinPipe(); err != nil { // it continues until the end of its input
+				t.Fatal(err)
+			}
+			if line := startPython(t, cmd); line != "ready\n" {
+				t.Fatalf("it printed %q", line)
+			}
+			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(cmd.Process.Pid))
+			found := false
+			for _, th := range e2e.Decode(t, out).Threads {
+				var calls []string
+				for _, f := range th.UserStack {
+					if f.Language == "Python" {
+						calls = append(calls, strings.TrimPrefix(f.Function, "Thread.")) // without it before 3.11
+					}
+				}
+				found = found || len(calls) >= len(want) && slices.Equal(calls[:len(want)], want)
+			}
+			if !found {
+				t.Errorf("no thread has the calls %q of both interpreters:\n%s", want, out)
+			}
+		})
+	}
+}
+
 // TestPythonRunning looks at threads that execute Python code all the time. Each of their stacks consists of calls that
 // the program itself has reported before: its outermost function, the lines of its calls, and a line of its innermost
 // function.

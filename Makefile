@@ -126,7 +126,7 @@ packages: tarball ## make a .deb and an .rpm of the same files, in DIST=dist
 	find $(DIST)/package -exec touch -h -d @$$SOURCE_DATE_EPOCH {} +
 	cp internal/packaging/copyright internal/packaging/overrides internal/packaging/nfpm.yaml $(DIST)/package
 	cd $(DIST)/package && for kind in deb rpm; do \
-	  GLIBC=$$($(CURDIR)/internal/packaging/glibc tree/lib/ompd-inspect/*.so) $(NFPM) package -f nfpm.yaml -p $$kind -t .. || exit 1; \
+	  GLIBC=$$($(CURDIR)/internal/packaging/glibc tree/lib/ompd-inspect/*) $(NFPM) package -f nfpm.yaml -p $$kind -t .. || exit 1; \
 	done
 	cd $(DIST) && sha256sum ompd-inspect[-_]* >SHA256SUMS
 

@@ -90,7 +90,7 @@ func TestTarball(t *testing.T) {
 		dists = append(dists, makeDist(t, source, "tarball", "gzip -1n", []string{"TZ=UTC", "TZ=Asia/Tokyo"}[i],
 			[]string{"LC_ALL=C", "LC_ALL=C.UTF-8"}[i]))
 		// No file contains the directory of the sources.
-		for _, lib := range []string{"libompd.so", "libompd-recorder.so"} {
+		for _, lib := range []string{"libompd.so", "libompd-recorder.so", "ompd-compare"} {
 			b, err := os.ReadFile(filepath.Join(dists[i], "build", lib))
 			if err != nil || strings.Contains(string(b), source) {
 				t.Errorf("%s has the path %s in it, %v", lib, source, err)
@@ -146,7 +146,8 @@ func checkTarball(t *testing.T, path string) {
 		switch {
 		case h.Typeflag == tar.TypeSymlink:
 			mode = 0o777
-		case h.Typeflag == tar.TypeDir, strings.HasSuffix(h.Name, "/bin/ompd-inspect"):
+		case h.Typeflag == tar.TypeDir, strings.HasSuffix(h.Name, "/bin/ompd-inspect"),
+			strings.HasSuffix(h.Name, "/lib/ompd-inspect/ompd-compare"):
 			mode = 0o755
 		}
 		if h.Mode != mode || !strings.HasPrefix(h.Name, name+"/") {

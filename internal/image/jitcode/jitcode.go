@@ -66,8 +66,8 @@ func Objects(mem callbacks.Memory, descriptor uint64) ([]Object, error) {
 	}
 	var out []Object
 	next := binary.LittleEndian.Uint64(head[descriptorFirst:])
-	for next != 0 {
-		if len(out) == maxObjects {
+	for n := 0; next != 0; n++ {
+		if n == maxObjects { // objects that are too large count, too: the list may have no end
 			return out, fmt.Errorf("more than %d objects: %w", maxObjects, ErrDamaged)
 		}
 		var entry [entrySize]byte

@@ -38,13 +38,13 @@ func TestInMap(t *testing.T) {
 // TestObjects reads lists of objects: whole, of another version, cut, and without an end.
 func TestObjects(t *testing.T) {
 	const start, entry = 0x10000, 64
-	list := func(version uint32, next uint64) memory {
+	list := func(version uint32, next, size uint64) memory {
 		b := make([]byte, 128)
 		binary.LittleEndian.PutUint32(b, version)
 		binary.LittleEndian.PutUint64(b[descriptorFirst:], start+entry)
 		binary.LittleEndian.PutUint64(b[entry+entryNext:], next)
 		binary.LittleEndian.PutUint64(b[entry+entryObject:], start)
-		binary.LittleEndian.PutUint64(b[entry+entryLength:], 128)
+		binary.LittleEndian.PutUint64(b[entry+entryLength:], size)
 		return memory{start, b}
 	}
 	for _, tt := range []struct {
@@ -53,10 +53,11 @@ func TestObjects(t *testing.T) {
 		objects int
 		fails   bool
 	}{
-		{"whole", list(1, 0), 1, false},
-		{"another version", list(2, 0), 0, true},
-		{"cut", list(1, 7), 1, true},
-		{"without an end", list(1, start+entry), maxObjects, true},
+		{"whole", list(1, 0, 128), 1, false},
+		{"another version", list(2, 0, 128), 0, true},
+		{"cut", list(1, 7, 128), 1, true},
+		{"without an end", list(1, start+entry, 128), maxObjects, true},
+		{"too large, without an end", list(1, start+entry, maxObjectSize+1), 0, true},
 	} {
 		got, err := Objects(tt.mem, start)
 		if len(got) != tt.objects || (err != nil) != tt.fails {

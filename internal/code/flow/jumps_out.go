@@ -89,8 +89,8 @@ func isTableEntry(e *symbolic.Expr) bool {
 	return e.Kind == symbolic.KindLoad && e.Size == 4 && e.Signed
 }
 
-// isOwnLabel reports whether e is an element of a table of addresses, the first of which is an address inside the
-// function: code that is linked to a fixed address has such tables. The elements of a table of functions are not.
+// isOwnLabel reports whether e is an element of a jump table: the first element is an address inside the function. Code
+// that is linked to a fixed address has such tables. The elements of a table of functions are the starts of functions.
 func (f *Function) isOwnLabel(e *symbolic.Expr) bool {
 	if e.Kind != symbolic.KindLoad || e.Size != 8 || e.A.Kind != symbolic.KindBinary || e.A.Op != lift.OpAdd {
 		return false

@@ -122,19 +122,26 @@ func (t *RegionTable) bodyOfWorkers(v *Region) uint64 {
 // startFunction returns the entry of the function of a construct with which a runtime started the code of a worker; 0
 // if the outermost function of the program on the stack is no such function.
 func startFunction(code *stacks.Code, st *stacks.Stack) uint64 {
-	i := st.OutermostUser()
-	if code.Symbols == nil || i < 0 || i+1 >= len(st.Kinds) || st.Kinds[i+1] != stacks.KindRuntime {
+	i := st.OutermostUser() + 1
+	if code.Symbols == nil || i < 1 || i >= len(st.Kinds) || st.Kinds[i] != stacks.KindRuntime {
 		return 0
 	}
-	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i+1].PC)
+	entry, _ := calledConstruct(code, st, i)
+	return entry
+}
+
+// calledConstruct returns the entry of the function that frame i of a stack, a runtime's, has called through a pointer:
+// 0 if it is not made of a construct, by its name. It is not ok if the call is of another kind.
+func calledConstruct(code *stacks.Code, st *stacks.Stack, i int) (entry uint64, ok bool) {
+	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC)
 	if !ok || call.Kind != arch.CallRegister {
-		return 0
+		return 0, false
 	}
-	called, _ := code.Symbols.Linkage(st.Frames[i].LookupPC())
-	if kind, _ := symbolize.Construct(called); kind == "" {
-		return 0
+	name, _ := code.Symbols.Linkage(st.Frames[i-1].LookupPC())
+	if kind, _ := symbolize.Construct(name); kind != "" {
+		entry = code.FunctionEntry(st.Frames[i-1])
 	}
-	return code.FunctionEntry(st.Frames[i])
+	return entry, true
 }
 
 // forkedFunctions returns the functions that forking functions of a runtime have called through a pointer on a stack,
@@ -152,16 +159,9 @@ func forkedFunctions(code *stacks.Code, st *stacks.Stack) (entries []uint64) {
 		if kind, _ := rtl.ForkCallOf(name); kind != rtl.ForkMakes {
 			continue
 		}
-		if call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC); !ok ||
-			call.Kind != arch.CallRegister {
-			continue
+		if entry, ok := calledConstruct(code, st, i); ok {
+			entries = append(entries, entry)
 		}
-		entry := uint64(0)
-		called, _ := code.Symbols.Linkage(st.Frames[i-1].LookupPC())
-		if kind, _ := symbolize.Construct(called); kind != "" {
-			entry = code.FunctionEntry(st.Frames[i-1])
-		}
-		entries = append(entries, entry)
 	}
 	return entries
 }

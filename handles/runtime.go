@@ -1,6 +1,7 @@
 package handles
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -37,8 +38,18 @@ type Identity struct {
 	VersionBy  string            // evidence for the version
 	OMPVersion int64             // _OPENMP of the runtime, such as 201611; 0 if unknown
 	Module     *callbacks.Module // module with its code (the executable if it is linked statically)
+	Trackable  bool              // the runtime records states if it is started with OMP_DEBUG=enabled
 	Tracking   bool              // the runtime records states (OMP_DEBUG=enabled or a tool)
 	Warnings   []string          // unreadable parts of the runtime as a whole, with reasons
+}
+
+// Untracked returns the error of a question that needs recorded states, where the runtime records none: it is
+// callbacks.NeedsStateTracking, or callbacks.Unsupported if no setting makes the runtime record them.
+func (id Identity) Untracked() error {
+	if !id.Trackable {
+		return fmt.Errorf("%s does not record states: %w", id.Name, callbacks.Unsupported)
+	}
+	return fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
 }
 
 // ThreadReader answers questions about threads.

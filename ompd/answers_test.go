@@ -195,6 +195,12 @@ func TestAnswers(t *testing.T) {
 	want(t, f.Exit, err, callbacks.Addr(0x7f00))
 	_, err = p.TaskFrame(initial)
 	wantRC(t, err, callbacks.NeedsStateTracking)
+	for _, ask := range []func(*Process) error{
+		func(p *Process) error { _, err := p.State(threadA, nil); return err },
+		func(p *Process) error { _, err := p.TaskFrame(initial); return err },
+	} {
+		wantRC(t, ask(NewProcess(&fakeRuntime{untrackable: true}, fakeTarget{})), callbacks.Unsupported)
+	}
 	_, err = NewProcess(&fakeRuntime{tracking: true}, fakeTarget{}).TaskFrame(initial)
 	wantRC(t, err, callbacks.OK)
 	entry, err := p.TaskFunction(explicit)

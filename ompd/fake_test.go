@@ -56,14 +56,16 @@ var fakeValues = map[string]handles.ICVValue{
 }
 
 type fakeRuntime struct {
-	broken   bool // lists an unreadable thread
-	tracking bool
+	broken      bool // lists an unreadable thread
+	tracking    bool
+	untrackable bool
 }
 
 var _ handles.Runtime = (*fakeRuntime)(nil)
 
 func (f *fakeRuntime) Identity() handles.Identity {
-	return handles.Identity{Family: "fake", Name: "fake runtime", OMPVersion: 201611, Tracking: f.tracking}
+	return handles.Identity{Family: "fake", Name: "fake runtime", OMPVersion: 201611, Trackable: !f.untrackable,
+		Tracking: f.tracking}
 }
 func (f *fakeRuntime) Stamp() handles.Stamp { return stamp }
 func (f *fakeRuntime) Owns(pc uint64) bool  { return pc == 0x42 }

@@ -60,12 +60,13 @@ func (p *Process) TaskFunction(h handles.Task) (callbacks.Address, error) {
 }
 
 // TaskFrame is ompd_get_task_frame: it returns the frames by which the task was entered and left. If the runtime
-// was not started to record them, the error is callbacks.NeedsStateTracking.
+// was not started to record them, the error is callbacks.NeedsStateTracking, or callbacks.Unsupported if no setting
+// makes the runtime record them.
 func (p *Process) TaskFrame(h handles.Task) (handles.TaskFrame, error) {
 	return query(p, "ompd_get_task_frame", h, func(rt handles.Runtime, h handles.Task) (handles.TaskFrame, error) {
 		info, err := rt.Task(h)
 		if err == nil && info.Frame == (handles.TaskFrame{}) && !rt.Identity().Tracking {
-			err = fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
+			err = rt.Identity().Untracked()
 		}
 		return info.Frame, err
 	})

@@ -1,10 +1,8 @@
 package ompd
 
 import (
-	"fmt"
 	"iter"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
@@ -44,12 +42,12 @@ func (p *Process) ReleaseThread(h handles.Thread) error {
 
 // State is ompd_get_state: it returns a thread's state and the object it waits for. ev is the caller's data on
 // the thread's registers and stack; it may be nil. If a runtime does not record states and ev is not enough, the
-// error is callbacks.NeedsStateTracking.
+// error is callbacks.NeedsStateTracking, or callbacks.Unsupported if no setting makes the runtime record them.
 func (p *Process) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	return query(p, "ompd_get_state", h, func(rt handles.Runtime, h handles.Thread) (handles.ThreadState, error) {
 		s, err := rt.State(h, ev)
 		if err == nil && ev == nil && s.State == handles.StateUndefined && !rt.Identity().Tracking {
-			err = fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
+			err = rt.Identity().Untracked()
 		}
 		return s, err
 	})

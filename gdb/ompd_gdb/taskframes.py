@@ -14,7 +14,7 @@ CFA = 0x10
 
 # Reasons of errors.
 UNAVAILABLE = "UNAVAILABLE"
-UNTRACKED = "NEEDS_STATE_TRACKING"
+UNTRACKED = ("NEEDS_STATE_TRACKING", "UNSUPPORTED")
 
 
 class TaskFrames(gdb.Command):
@@ -47,7 +47,7 @@ if the program was started with OMP_DEBUG=enabled."""
         try:
             tasks = read_tasks(s, lwp)
         except child.CallError as e:
-            if e.reason != UNTRACKED:
+            if e.reason not in UNTRACKED:
                 raise
             raise gdb.GdbError("omp taskframes: only LLVM's runtime stores the frames of tasks, and only if the "
                                "program was started with OMP_DEBUG=enabled")

@@ -167,7 +167,7 @@ func threadID(q query) (result, error) {
 func threadState(q query) (result, error) {
 	s, err := q.State(q.thread(), nil)
 	if err == nil && !s.Tracked && s.State < handles.StateWaitBarrier && !q.Identity().Tracking {
-		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), callbacks.NeedsStateTracking)
+		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), q.Identity().Untracked())
 	}
 	return words(uint64(s.State), s.WaitID), err
 }

@@ -114,8 +114,8 @@ func (rt *base) identify() {
 	if v, err := layout.ReadGlobal(rt.mem, g.OpenmpVersion, 4); err == nil {
 		rt.id.OMPVersion = v
 	}
-	if v, err := layout.ReadGlobal(rt.mem, g.OmpdState, 8); err == nil && v&1 != 0 {
-		rt.id.Tracking = true
+	if v, err := layout.ReadGlobal(rt.mem, g.OmpdState, 8); err == nil {
+		rt.id.Trackable, rt.id.Tracking = true, v&1 != 0
 	}
 	switch v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); {
 	case err == nil && v&1 != 0:

@@ -303,34 +303,40 @@ func (d *decoder) readText(at uint64) (string, bool) {
 	return "", false
 }
 
-// typeName returns the display name of a type.
-func (d *decoder) typeName(off dwarf.Offset, depth int) string {
+// typeName returns the display name of a type as its language declares it, such as "int (*)[5]".
+func (d *decoder) typeName(off dwarf.Offset, depth int) string { return d.declare(off, "", depth) }
+
+// maxParameters is the number of a function type's parameters that a type's name shows.
+const maxParameters = 8
+
+// declare returns the declaration of what has a type: declarator is the part of it around the name, such as "*" of a
+// pointer to the type, or empty.
+func (d *decoder) declare(off dwarf.Offset, declarator string, depth int) string {
 	if off == 0 {
-		return "void"
+		return join("void", declarator)
 	}
 	e, in := d.readEntry(off)
 	if e == nil || depth > maxTypeDepth {
-		return "?"
+		return join("?", declarator)
 	}
-	inner := func() string { return d.typeName(typeOf(e), depth+1) }
-	name, _ := e.Val(dwarf.AttrName).(string)
+	inner := func(declarator string) string { return d.declare(typeOf(e), declarator, depth+1) }
 	switch e.Tag {
 	case dwarf.TagPointerType:
-		return inner() + " *"
+		return inner("*" + declarator)
 	case dwarf.TagReferenceType:
-		return inner() + " &"
+		return inner("&" + declarator)
 	case dwarf.TagRvalueReferenceType:
-		return inner() + " &&"
-	case dwarf.TagConstType:
-		return "const " + inner()
-	case dwarf.TagVolatileType:
-		return "volatile " + inner()
-	case dwarf.TagRestrictType, dwarf.TagAtomicType:
-		return inner()
+		return inner("&&" + declarator)
+	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		word := qualifiers[e.Tag]
+		if d.isPointer(typeOf(e), depth+1) {
+			return inner(" " + join(word, declarator))
+		}
+		return word + " " + inner(declarator)
 	case dwarf.TagStringType:
-		return "character"
+		return join("character", declarator)
 	case dwarf.TagSubroutineType:
-		return inner() + " ()"
+		return inner(enclose(declarator) + "(" + d.parameters(e, in, depth) + ")")
 	case dwarf.TagArrayType:
 		var counts []string
 		for _, n := range d.dimensionsOf(in) {
@@ -340,7 +346,67 @@ func (d *decoder) typeName(off dwarf.Offset, depth int) string {
 			}
 			counts = append(counts, count)
 		}
-		return inner() + " [" + strings.Join(counts, "][") + "]"
+		return inner(enclose(declarator) + "[" + strings.Join(counts, "][") + "]")
 	}
-	return cmp.Or(name, "(unnamed)")
+	name, _ := e.Val(dwarf.AttrName).(string)
+	return join(cmp.Or(name, unnamed[e.Tag], "(unnamed)"), declarator)
+}
+
+// qualifiers has the words of qualified types.
+var qualifiers = map[dwarf.Tag]string{dwarf.TagConstType: "const", dwarf.TagVolatileType: "volatile",
+	dwarf.TagRestrictType: "restrict", dwarf.TagAtomicType: "_Atomic"}
+
+// unnamed has the names of types without one.
+var unnamed = map[dwarf.Tag]string{dwarf.TagStructType: "struct {...}", dwarf.TagUnionType: "union {...}",
+	dwarf.TagEnumerationType: "enum {...}", dwarf.TagClassType: "class {...}"}
+
+// join joins a type and a declarator.
+func join(name, declarator string) string {
+	if declarator == "" || declarator[0] == ' ' {
+		return name + declarator
+	}
+	return name + " " + declarator
+}
+
+// enclose puts a declarator in parentheses if it binds less than an array's or a function's.
+func enclose(declarator string) string {
+	if declarator == "" || declarator[0] == '[' || declarator[0] == '(' {
+		return declarator
+	}
+	return "(" + strings.TrimPrefix(declarator, " ") + ")"
+}
+
+// isPointer reports whether a type is a pointer, perhaps a qualified one: its qualifiers follow the star.
+func (d *decoder) isPointer(off dwarf.Offset, depth int) bool {
+	for ; off != 0 && depth <= maxTypeDepth; depth++ {
+		e, _ := d.readEntry(off)
+		switch {
+		case e == nil:
+			return false
+		case e.Tag == dwarf.TagPointerType:
+			return true
+		case qualifiers[e.Tag] == "":
+			return false
+		}
+		off = typeOf(e)
+	}
+	return false
+}
+
+// parameters returns the types of the parameters of a function type, e.
+func (d *decoder) parameters(e *dwarf.Entry, in []*dwarf.Entry, depth int) string {
+	var names []string
+	for _, f := range in {
+		if len(names) == maxParameters || f.Tag == dwarf.TagUnspecifiedParameters {
+			names = append(names, "...")
+			break
+		}
+		if f.Tag == dwarf.TagFormalParameter {
+			names = append(names, d.typeName(typeOf(f), depth+1))
+		}
+	}
+	if prototyped, _ := e.Val(dwarf.AttrPrototyped).(bool); prototyped && len(names) == 0 {
+		return "void"
+	}
+	return strings.Join(names, ", ")
 }

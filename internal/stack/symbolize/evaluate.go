@@ -119,7 +119,7 @@ func (ev *evaluation) evaluate(expression string) (v Value, err error) {
 	switch {
 	case x.count > 0:
 		size, _ := ev.d.sizeInBytes(x.typ)
-		v.Type = fmt.Sprintf("%s [%d]", ev.d.typeName(x.typ, 0), x.count)
+		v.Type = ev.d.declare(x.typ, fmt.Sprintf("[%d]", x.count), 0)
 		ev.d.fillElements(&v, sequence{typ: x.typ, count: x.count, name: indexed,
 			at: func(i int64) (place, bool) { return x.at.advance(uint64(i) * size), true }}, 0, 0)
 	case x.typ != 0:
@@ -132,7 +132,7 @@ func (ev *evaluation) evaluate(expression string) (v Value, err error) {
 			return v, fmt.Errorf("%w at %#x", ErrUnreadable, x.at.addr)
 		}
 	case x.pointer:
-		v.Type = ev.d.typeName(x.pointee, 0) + " *"
+		v.Type = ev.d.declare(x.pointee, "*", 0)
 		v.Text = fmt.Sprintf("0x%x", uint64(x.integer))
 	case x.real:
 		v.Type, v.Text = "double", strconv.FormatFloat(x.float, 'g', -1, 64)

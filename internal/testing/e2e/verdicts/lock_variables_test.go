@@ -23,8 +23,8 @@ func TestVariablesOfLocks(t *testing.T) {
 		{"verdict_lock_inner", nil, []string{"waits for lock tap[0] in brew", "waits for lock tap[1] in brew",
 			"acquired it with omp_set_lock in the parallel region of brew at verdict_lock_inner.c:41"}},
 		{"verdict_critical_teams", []string{"waits for critical section left_side",
-			"waits for critical section right_side", "at from_left verdict_critical_teams.c:49",
-			"in from_left at verdict_critical_teams.c:45", "in from_right at verdict_critical_teams.c:54"}, nil},
+			"waits for critical section right_side", "at from_left verdict_critical_teams.c:52",
+			"in from_left at verdict_critical_teams.c:48", "in from_right at verdict_critical_teams.c:57"}, nil},
 	} {
 		for i, run := range handoverRuns(t, c.program) {
 			t.Run(c.program+"/"+handoverName(i, run), func(t *testing.T) {

@@ -121,6 +121,9 @@ func (a *app) verbs() []*cobra.Command {
 	}
 	stacks := a.verb("stacks", "Show the stacks in the user's model, "+
 		"merged", picture.Parts{Threads: true, Stacks: true}, report.Stacks)
+	stacks.Long = `Shows the stacks in the user's model, merged. Names of functions with more than
+80 characters lose the types of their parameters and long template arguments;
+--format folded and --json have the whole names.`
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
 	for _, v := range []*cobra.Command{whole, stacks} {
 		a.outputFlags(v)

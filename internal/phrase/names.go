@@ -35,6 +35,59 @@ func WithoutParameters(name string) string {
 	return name
 }
 
+// Lengths of names in characters: ShortName shortens those of more than mostOfName, and then keeps the template
+// arguments of at most mostOfArguments.
+const (
+	mostOfName      = 80
+	mostOfArguments = 24
+)
+
+// ShortName returns the name of a C++ function for a line of text. Names of more than 80 characters lose the types of
+// their parameters and, if that is not enough, long template arguments: "run<…>(…)".
+func ShortName(name string) string {
+	if len(name) <= mostOfName { // bytes, which are at least as many
+		return name
+	}
+	if short := WithoutParameters(name); short != name {
+		name = short + "(…)"
+	}
+	if utf8.RuneCountInString(name) <= mostOfName {
+		return name
+	}
+	return withoutArguments(name)
+}
+
+// withoutArguments returns a name with "<…>" for long template arguments.
+func withoutArguments(name string) string {
+	var b strings.Builder
+	depth, from := 0, 0 // from is the start of what is not yet written
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '<' && !isOperator(name[:i]):
+			if depth == 0 {
+				b.WriteString(name[from:i])
+				from = i
+			}
+			depth++
+		case c == '>' && depth > 0 && name[i-1] != '-':
+			if depth--; depth == 0 {
+				if arguments := name[from : i+1]; utf8.RuneCountInString(arguments) <= mostOfArguments {
+					b.WriteString(arguments)
+				} else {
+					b.WriteString("<…>")
+				}
+				from = i + 1
+			}
+		}
+	}
+	b.WriteString(name[from:])
+	return b.String()
+}
+
+// isOperator reports whether a name ends with "operator", or with a part of an operator's name: a "<" after it is no
+// template's.
+func isOperator(name string) bool { return strings.HasSuffix(strings.TrimRight(name, "<"), "operator") }
+
 // Printable replaces each unprintable character of s by Go's escape. The names in a program or core are untrusted: they
 // could control a terminal, or change the direction of the text around them.
 func Printable(s string) string {

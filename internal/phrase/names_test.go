@@ -28,3 +28,24 @@ func TestWithoutParameters(t *testing.T) {
 		}
 	}
 }
+
+func TestShortName(t *testing.T) {
+	const cName = "a_function_of_C_that_has_a_very_long_name_and_neither_parameters_nor_arguments_in_it"
+	const vector = "std::vector<double, std::allocator<double> > const&"
+	const long = vector + ", " + vector
+	for _, c := range [][2]string{
+		{"", ""},
+		{"step(double*, int)", "step(double*, int)"},
+		{"step(" + long + ")", "step(…)"},
+		{"void run<" + long + ">(int)", "void run<…>(…)"},
+		{"Grid<double>::relax<Body<" + long + "> >(" + long + ")", "Grid<double>::relax<…>(…)"},
+		{"Body::operator()(" + long + ") const", "Body::operator()(…)"},
+		{"std::ostream& operator<< <" + long + ">(int)", "std::ostream& operator<< <…>(…)"},
+		{cName, cName},
+		{"run<(" + long + ")", "run<(" + long + ")"}, // damaged
+	} {
+		if got := phrase.ShortName(c[0]); got != c[1] {
+			t.Errorf("%q is %q, want %q", c[0], got, c[1])
+		}
+	}
+}

@@ -39,8 +39,15 @@ func place(file string, line int) string {
 	return filepath.Base(file) + ":" + strconv.Itoa(line)
 }
 
-// Where returns a frame in one phrase: function and source line, or module and address.
+// Where returns a frame in one phrase: function and source line, or module and address. Names of functions
+// are short.
 func Where(f picture.Frame) string {
+	f.Function, f.In = ShortName(f.Function), ShortName(f.In)
+	return WhereWhole(f)
+}
+
+// WhereWhole returns a frame as Where does, with the whole name of the function.
+func WhereWhole(f picture.Frame) string {
 	name := f.Function
 	switch {
 	case f.Construct != "" && f.In != "":
@@ -125,7 +132,7 @@ func CodeName(c *picture.Code) string {
 	if at == "" && c.Line != 0 { // flang records the line only
 		at = "line " + strconv.Itoa(c.Line)
 	}
-	return strings.TrimSpace(at + "  " + c.Called())
+	return strings.TrimSpace(at + "  " + ShortName(c.Called()))
 }
 
 // NumberedThread names a thread by its number in its team: "thread 1 (LWP 4712)"; by its LWP alone outside of

@@ -9,6 +9,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -117,7 +118,7 @@ func (v *view) show(f *frame) godap.StackFrame {
 	if f.Module != "" {
 		out.ModuleId = f.Module
 	}
-	if f.Kind != picture.FrameUser {
+	if f.isLibrary() {
 		out.PresentationHint = "subtle"
 	}
 	return out
@@ -131,12 +132,18 @@ func (v *view) line(n int) int {
 	return n
 }
 
+// isLibrary reports whether a frame is in code that the program's author did not write: that of a library, or of a
+// header of the C++ standard library or of the system. Editors show the first other frame.
+func (f *frame) isLibrary() bool {
+	return f.Kind != picture.FrameUser || f.InStandardLibrary() || f.InSystemHeader()
+}
+
 // name returns the function of a frame as the program's author knows it.
 func (f *frame) name() string {
-	name := f.Function
+	name := phrase.ShortName(f.Function)
 	switch {
 	case f.Construct != "" && f.In != "":
-		name = f.In + " [" + f.Construct + "]"
+		name = phrase.ShortName(f.In) + " [" + f.Construct + "]"
 	case f.Construct != "":
 		name += " [" + f.Construct + "]"
 	case name == "" && f.PC != nil:

@@ -98,6 +98,6 @@ func pprofFrame(f picture.Frame) pprof.Frame {
 	if f.Line = 0; f.Function != "" {
 		f.Module = "" // the name is enough
 	}
-	out.Function = phrase.Printable(phrase.Where(f))
+	out.Function = phrase.Printable(phrase.WhereWhole(f))
 	return out
 }

@@ -36,7 +36,7 @@ func writeFolded(w *bufio.Writer, frames []picture.Frame, size int) {
 
 // foldedName returns a frame without the separator of frames.
 func foldedName(f picture.Frame) string {
-	return strings.ReplaceAll(phrase.Printable(phrase.Where(f)), ";", ":")
+	return strings.ReplaceAll(phrase.Printable(phrase.WhereWhole(f)), ";", ":")
 }
 
 // SpeedscopeSchema names the format of a file for speedscope, at its start.
@@ -100,7 +100,7 @@ func newFrameTable() *frameTable { return &frameTable{[]speedscopeFrame{}, map[s
 
 // frameOf returns a frame in the form of speedscope.
 func frameOf(f picture.Frame) speedscopeFrame {
-	return speedscopeFrame{phrase.Printable(phrase.Where(f)), phrase.Printable(f.File), f.Line}
+	return speedscopeFrame{phrase.Printable(phrase.WhereWhole(f)), phrase.Printable(f.File), f.Line}
 }
 
 // sample returns the numbers of the frames of a stack, outermost first.

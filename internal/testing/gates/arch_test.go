@@ -101,7 +101,7 @@ var imports = map[string][]string{
 	},
 	"internal/front/dap": {
 		"callbacks", "diagnose", "internal/engine", "internal/guard/budget", "internal/guard/contain",
-		"internal/guard/jsonx", "internal/print/waitgraph",
+		"internal/guard/jsonx", "internal/phrase", "internal/print/waitgraph",
 		"internal/trace/history", "picture", "trace",
 	},
 	"internal/front/piped":       {"internal/guard/budget", "internal/guard/jsonx"},

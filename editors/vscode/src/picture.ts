@@ -96,9 +96,11 @@ export interface Spot {
 
 const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** innermostFrame returns the innermost frame of the program's own code that has a line. */
+/** innermostFrame returns the innermost frame of the program's own code that has a line; one in a header of the C++
+ * standard library only if there is no other. */
 export function innermostFrame(frames: Frame[] | undefined): Frame | undefined {
-  return frames?.find((f) => f.kind === "user" && f.file && f.line);
+  const own = frames?.filter((f) => f.kind === "user" && f.file && f.line);
+  return own?.find((f) => !/\/include\/(.*\/)?c\+\+\//.test(f.file ?? "")) ?? own?.[0];
 }
 
 /** place returns "file.c:12". */

@@ -3,7 +3,7 @@
 const assert = require("node:assert");
 const { test } = require("node:test");
 const { DebugClient } = require("@vscode/debugadapter-testsupport");
-const { isPicture, mapSources, spots } = require("../out/picture.js");
+const { innermostFrame, isPicture, mapSources, spots } = require("../out/picture.js");
 
 const env = process.env;
 
@@ -37,4 +37,14 @@ test("a core is looked at", async () => {
   } finally {
     await client.stop(); // disconnects
   }
+});
+
+test("the innermost frame is the program's own", () => {
+  const guard = { kind: "user", function: "std::mutex::lock()", file: "/usr/include/c++/12/bits/std_mutex.h", line: 100 };
+  const bits = { kind: "user", function: "__gthread_mutex_lock", file: "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", line: 749 };
+  const own = { kind: "user", function: "deposit", file: "/src/lost.cc", line: 43 };
+  assert.equal(innermostFrame([bits, guard, own]), own);
+  assert.equal(innermostFrame([bits, guard]), bits);
+  assert.equal(innermostFrame([{ ...own, line: 0 }]), undefined);
+  assert.equal(innermostFrame(undefined), undefined);
 });

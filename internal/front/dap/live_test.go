@@ -221,3 +221,35 @@ func TestCustom(t *testing.T) {
 	omptest.Equal(t, "looks", fmt.Sprint(changed["look"]), "2")
 	omptest.Equal(t, "verdicts", fmt.Sprint(changed["verdicts"]), "[deadlock]")
 }
+
+// TestStandardLibraryFrames looks at threads that wait in headers of the C++ standard library: these frames are subtle,
+// and the names of the threads have the program's lines.
+func TestStandardLibraryFrames(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	p := omptest.Start(t, omptest.Run{
+		Exe:     omptest.Compile(t, omptest.Build{Program: "deadlock_beside", Flags: []string{"-O0", "-g"}}),
+		Runtime: omptest.RuntimeOf(t, 16), Args: []string{"0"}, Mode: omptest.Live,
+	})
+	c, _ := attach(t, args{"target": p.PID})
+	waits := 0
+	for _, th := range threads(c) {
+		own, library := "", 0 // the first frame that an editor shows, and the library's frames before it
+		for _, f := range stack(c, th.Id) {
+			if f.PresentationHint == "" {
+				own = fmt.Sprintf("%s:%d", f.Source.Name, f.Line)
+				break
+			}
+			if f.Source != nil && strings.Contains(f.Source.Path, "/c++/") {
+				library++
+			}
+		}
+		if library == 0 || !strings.HasPrefix(th.Name, "OMP ") {
+			continue
+		}
+		waits++
+		if !strings.HasPrefix(own, "deadlock_beside.cc:") || !strings.Contains(th.Name, own) {
+			t.Errorf("thread %q begins with %s after %d frames of the library", th.Name, own, library)
+		}
+	}
+	omptest.Equal(t, "threads that wait in the library", waits, 2)
+}

@@ -50,6 +50,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestErrorsOfExpressions checks that editors open no window for the error of an expression, and one for others.
+func TestErrorsOfExpressions(t *testing.T) {
+	c, stop := attach(t, golden(t, "llvm-deadlock"))
+	f := stack(c, stop.ThreadId)[0]
+	for command, how := range map[string]args{
+		"evaluate": {"expression": "no_such_name", "frameId": f.Id}, "variables": {"variablesReference": 12345},
+	} {
+		m := c.Response(c.Send(command, how))
+		body := daptest.BodyOf[godap.ErrorResponseBody](c, m)
+		if m.Success || body.Error == nil || body.Error.ShowUser != (command == "variables") {
+			t.Errorf("%s: %+v %+v", command, m, body.Error)
+		}
+	}
+}
+
 // TestRefusals checks the reasons of refused requests; the session continues.
 func TestRefusals(t *testing.T) {
 	c, _ := serve(t, config())

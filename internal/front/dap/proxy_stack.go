@@ -304,7 +304,7 @@ func joinFrame(native nativeFrame, f *frame) element {
 	if f.Construct != "" {
 		name = f.name()
 	}
-	return changeFrame(native, name, f.Kind != picture.FrameUser)
+	return changeFrame(native, name, f.isLibrary())
 }
 
 // changeFrame returns a frame of the debugger with another name, unless it is "". If it is subtle, editors show

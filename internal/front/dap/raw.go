@@ -157,7 +157,7 @@ func (o *outlet) respond(seq int, command string, body any, err error) {
 	m.Type, m.RequestSeq, m.Command, m.Success = "response", seq, command, err == nil
 	if err != nil {
 		m.Message = err.Error()
-		m.Body = errorBody(err)
+		m.Body = errorBody(command, err)
 	}
 	o.send(m, &m.ProtocolMessage)
 }

@@ -220,10 +220,8 @@ func (t *thread) place() string {
 
 // innermostFrame returns the thread's innermost frame in the program's own code; nil without one.
 func (t *thread) innermostFrame() *picture.Frame {
-	for i := range t.UserStack {
-		if t.UserStack[i].Kind == picture.FrameUser {
-			return &t.UserStack[i]
-		}
+	if i := picture.InnermostUser(t.UserStack); i >= 0 {
+		return &t.UserStack[i]
 	}
 	return nil
 }

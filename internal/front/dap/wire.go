@@ -134,15 +134,17 @@ func (w *wire) respond(r *request, body any, err error) {
 	m.Type, m.RequestSeq, m.Command, m.Success = "response", r.Seq, r.Command, err == nil
 	if err != nil {
 		m.Message = err.Error()
-		m.Body = errorBody(err)
+		m.Body = errorBody(r.Command, err)
 	}
 	w.send(m, &m.ProtocolMessage)
 }
 
-// errorBody returns an error as the body of an answer.
-func errorBody(err error) godap.ErrorResponseBody {
+// errorBody returns an error as the body of the answer to a command. Editors show the error of an expression in its
+// place, so it needs no window of its own.
+func errorBody(command string, err error) godap.ErrorResponseBody {
 	return godap.ErrorResponseBody{Error: &godap.ErrorMessage{
-		Id: errorID, Format: "{reason}", Variables: map[string]string{"reason": err.Error()}, ShowUser: true,
+		Id: errorID, Format: "{reason}", Variables: map[string]string{"reason": err.Error()},
+		ShowUser: command != "evaluate",
 	}}
 }
 

@@ -102,14 +102,17 @@ func TestValuesAsGdbAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range list {
-		foreign := d.Name() == "sysroot" || strings.HasPrefix(d.Name(), "aarch64")
-		if !d.IsDir() || foreign || !omptest.Turn(goldenTurns, d.Name()) {
+		if !d.IsDir() || d.Name() == "sysroot" || !omptest.Turn(goldenTurns, d.Name()) {
 			continue
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			core := unpackCore(t, d.Name())
 			own, status := startAdapter(t, "--no-debuginfod")
 			openCore(t, own, object{"target": core.Core, "exe": core.Exe, "sysroot": core.Sysroot})
+			gdb := gdb
+			if strings.HasPrefix(d.Name(), "aarch64") {
+				gdb = omptest.MultiarchGdbOf(t, "sid")
+			}
 			theirs := startAlone(t, []string{gdb, "-nx", "-q", "-iex", "set sysroot " + core.Sysroot, "-i", "dap"})
 			openCore(t, theirs, object{"coreFile": core.Core, "program": core.Exe})
 			lwps := map[string]string{}

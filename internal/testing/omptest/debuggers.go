@@ -17,11 +17,23 @@ var GdbSuites = [...]string{"trixie", "sid"}
 // and Python. The path is that of a script.
 func GdbOf(tb testing.TB, suite string) string {
 	tb.Helper()
+	return packagedGdb(tb, suite, "gdb")
+}
+
+// MultiarchGdbOf returns the path of a gdb as GdbOf does, of one that knows all architectures.
+func MultiarchGdbOf(tb testing.TB, suite string) string {
+	tb.Helper()
+	return packagedGdb(tb, suite, "gdb-multiarch")
+}
+
+// packagedGdb returns the path of the script that starts the gdb of a package.
+func packagedGdb(tb testing.TB, suite, name string) string {
+	tb.Helper()
 	const arch = "usr/lib/x86_64-linux-gnu"
-	dir := closure(tb, suite, []string{"gdb"}, `#!/bin/sh
+	dir := closure(tb, suite, []string{name}, `#!/bin/sh
 root=$(dirname "$0")
 PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+`:$root/usr/lib \
-	$root/usr/bin/gdb --data-directory=$root/usr/share/gdb "$@"
+	$root/usr/bin/`+name+` --data-directory=$root/usr/share/gdb "$@"
 `)
 	return filepath.Join(dir, "start")
 }

@@ -3,9 +3,6 @@
  * that holds both works. */
 #include "truth.h"
 
-/* On one processor, LLVM's runtime would give the team one thread. */
-__attribute__((constructor)) static void more_threads(void) { setenv("KMP_TEAMS_THREAD_LIMIT", "2", 1); }
-
 static int same;
 static volatile int here[2], taken;
 static long left, right;

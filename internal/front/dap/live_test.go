@@ -128,13 +128,15 @@ func TestHold(t *testing.T) {
 	healthy := omptest.Run{Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
 		Exe: omptest.Compile(t, omptest.Build{Program: "values", Flags: []string{"-O0", "-g"}})}
 	for _, test := range []struct {
-		name string
-		run  omptest.Run
-		hold any
-		held bool
+		name        string
+		run         omptest.Run
+		hold        any
+		held        bool
+		description string // editors show it beside the thread's name
 	}{
-		{"a hang", deadlocks(t)["libomp"], nil, true}, {"a hang, not held", deadlocks(t)["libomp"], false, false},
-		{"no hang", healthy, nil, false}, {"no hang, held", healthy, true, true},
+		{"a hang", deadlocks(t)["libomp"], nil, true, "DEADLOCK"},
+		{"a hang, not held", deadlocks(t)["libomp"], false, false, "DEADLOCK"},
+		{"no hang", healthy, nil, false, "Paused"}, {"no hang, held", healthy, true, true, "Paused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := omptest.Start(t, test.run)
@@ -144,6 +146,7 @@ func TestHold(t *testing.T) {
 			}
 			c, stop := attach(t, which)
 			omptest.Equal(t, "held", isTraced(t, p), test.held)
+			omptest.Equal(t, "description", stop.Description, test.description)
 			locals := func(id int) bool {
 				for _, f := range stack(c, id) {
 					for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": f.Id}).Scopes {

@@ -184,8 +184,9 @@ func (a *adapter) sendStopped() {
 		a.print(console, "the process is running: this is a snapshot. Continue, then pause, stops it and takes a new "+
 			"one; so does \"hold\": true in the configuration")
 	}
+	// Editors show the description beside the thread's name.
 	body := godap.StoppedEventBody{
-		Reason: "pause", AllThreadsStopped: true, ThreadId: v.firstThread(), Description: v.header(),
+		Reason: "pause", AllThreadsStopped: true, ThreadId: v.firstThread(), Description: "Paused",
 	}
 	if reason, ok := v.reason(); ok {
 		a.print(important, reason.output())

@@ -35,6 +35,27 @@ func WithoutParameters(name string) string {
 	return name
 }
 
+// PlainName returns the name of a C++ function without the types of its parameters and of its result, which only the
+// names of template functions have. Operators keep that of their result.
+func PlainName(name string) string {
+	name = WithoutParameters(name)
+	if !strings.HasSuffix(name, ">") || strings.Contains(name, "operator") {
+		return name
+	}
+	depth := 0
+	for i := len(name) - 1; i >= 0; i-- {
+		switch c := name[i]; {
+		case c == '>' && (i == 0 || name[i-1] != '-'), c == ')', c == '}':
+			depth++
+		case c == '<', c == '(', c == '{':
+			depth--
+		case c == ' ' && depth == 0:
+			return name[i+1:]
+		}
+	}
+	return name
+}
+
 // Lengths of names in characters: ShortName shortens those of more than mostOfName, and then keeps the template
 // arguments of at most mostOfArguments.
 const (

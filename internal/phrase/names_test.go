@@ -49,3 +49,22 @@ func TestShortName(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                                       "",
+		"main":                                   "main",
+		"hold(int, double const*)":               "hold",
+		"void run<int>(int)":                     "run<int>",
+		"unsigned long Bank<int>::sum<a b>(c d)": "Bank<int>::sum<a b>",
+		"void (anonymous namespace)::run<void (*)(int)>(void (*)(int))": "(anonymous namespace)::run<void (*)(int)>",
+		"std::ostream& operator<< <int>(std::ostream&, int)":            "std::ostream& operator<< <int>",
+		"bool operator< <int>(A<int>, A<int>)":                          "bool operator< <int>",
+		"Body::operator()(int) const":                                   "Body::operator()",
+		"Bank::operator bool() const":                                   "Bank::operator bool",
+	} {
+		if got := phrase.PlainName(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

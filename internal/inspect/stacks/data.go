@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -134,7 +135,7 @@ func (h *HeapNames) keep(found *symbolize.Pointees, addr uint64, ok bool) {
 
 // nameIn adds the function to the name of a local variable. For a function that the compiler made of a construct, that
 // is the program's function around it: caller, unless its name shows another. If it is not known, it returns the name
-// alone.
+// alone. The function has no types of parameters: its name is part of a sentence.
 func nameIn(name, function, caller string) string {
 	if kind, parent := symbolize.Construct(function); kind != "" {
 		if function = parent; function == "" {
@@ -144,7 +145,7 @@ func nameIn(name, function, caller string) string {
 	if function == "" {
 		return name
 	}
-	return name + " in " + function
+	return name + " in " + phrase.PlainName(function)
 }
 
 // constructCaller returns the program's function that started the parallel region of frame i of a stack; "" if the

@@ -150,8 +150,8 @@ var imports = map[string][]string{
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
 		"internal/guard/budget", "internal/image/jitcode", "internal/image/libc", "internal/image/pycode",
-		"internal/image/rcode", "internal/lockflow", "internal/runtime/layout", "internal/runtime/rtl",
-		"internal/stack/symbolize", "internal/stack/unwind", "picture",
+		"internal/image/rcode", "internal/lockflow", "internal/phrase", "internal/runtime/layout",
+		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/teams": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",

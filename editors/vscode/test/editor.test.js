@@ -26,7 +26,7 @@ function prepare(dir, configuration) {
   fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({
     "security.workspace.trust.enabled": false, "workbench.startupEditor": "none",
     "telemetry.telemetryLevel": "off", "extensions.autoUpdate": false, "extensions.autoCheckUpdates": false, "update.mode": "none",
-    "debug.openDebug": "openOnDebugBreak",
+    "debug.openDebug": "openOnDebugBreak", "files.autoSave": "off",
   }));
   return { folder, flags: ["--user-data-dir", data, "--extensions-dir", extensions, "--disable-telemetry", "--disable-update-check"] };
 }
@@ -98,6 +98,8 @@ async function inEditor(name, configuration, look) {
     await debug(page);
     await shows(page, "OMP 0/3 lock_cycle.c:13 · wait_lock second"); // the threads
     await shows(page, "deposit"); // the stack
+    // The opened source takes the focus: what is typed before goes into it.
+    await page.waitForSelector(".codicon-debug-stackframe, .codicon-debug-stackframe-focused", { timeout: patience });
     await look(page);
     await shot(page, `${name}-debug`);
     await order(page, "View: Show OpenMP");

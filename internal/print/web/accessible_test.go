@@ -17,7 +17,8 @@ func TestBrowserAccessible(t *testing.T) {
 	for name, want := range map[string][]string{
 		"llvm-deadlock": {
 			"image: Who waits for whom an arrow leads to what must make progress first",
-			"image: 3 members; at work: 1, waits for a lock: 2", "columnheader: Waits on, holds", "table: Threads 3",
+			"image: 3 members; waits for a lock: 2, waits for something else: 1",
+			"columnheader: Waits on, holds", "table: Threads 3",
 		},
 		"llvm-tasks-deps": {"region: Tasks 7; those that are alike are one", "heading: CRASH certain"},
 		"gnu-deadlock": {

@@ -36,7 +36,8 @@ func inspected(t *testing.T, page string) *devtools {
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
-	cmd := exec.CommandContext(t.Context(), browser, append(browserFlags(t), "--remote-debugging-pipe")...)
+	// Without the test's context, which ends before the cleanup: a killed browser leaves processes that write files.
+	cmd := exec.Command(browser, append(browserFlags(t), "--remote-debugging-pipe")...)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

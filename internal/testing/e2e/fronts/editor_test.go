@@ -37,11 +37,25 @@ func TestVSCodeExtension(t *testing.T) {
 		"OMPD_TOOL="+e2e.BuildTool(t), "OMPD_CORE="+absolute(core.Core), "OMPD_EXE="+core.Exe,
 		"OMPD_SYSROOT="+core.Sysroot,
 		"OMPD_SOURCES="+omptest.Programs(t), "OMPD_PROCESS="+strconv.Itoa(process.PID), "OMPD_PROCESS_EXE="+exe,
-		"OMPD_GDB="+omptest.GdbOf(t, "sid"), "OMPD_BROWSER="+omptest.Option("browser"),
-		"OMPD_CODE_SERVER="+omptest.Option("code-server"), "OMPD_KEEP="+omptest.KeepDir(t))
+		"OMPD_GDB="+omptest.GdbOf(t, "sid"), "OMPD_BROWSER="+optional(t, "browser"),
+		"OMPD_CODE_SERVER="+optional(t, "code-server"), "OMPD_KEEP="+omptest.KeepDir(t))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// optional returns the path of the program that an option of the campaign names; "" without the option.
+func optional(t *testing.T, option string) string {
+	t.Helper()
+	name := omptest.Option(option)
+	if name == "" {
+		return ""
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -92,6 +92,9 @@ func newIndex(pic *picture.Picture) *index {
 	for i := range x.facts.Forks {
 		f := &x.facts.Forks[i]
 		x.forks[f.Region] = newFork(f)
+		if r := x.regions[f.Region]; r != nil && r.League > 0 && f.Frame == nil && !f.Clause {
+			x.forks[f.Region].clause = unknown // a thread of the runtime forked it by a tail call
+		}
 	}
 	x.addProcessors()
 	return x

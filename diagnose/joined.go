@@ -81,7 +81,8 @@ func (x *teamSizes) possibleLimit(r *picture.Region) (cause, bool) {
 			reason: has + ", which is all that thread-limit-var allows: its num_threads clause may request more",
 			evidence: []string{fmt.Sprintf("thread-limit-var: %d%s", f.limit,
 				x.settings.origin("OMP_THREAD_LIMIT", "a thread_limit clause"))},
-			fix: "raise OMP_THREAD_LIMIT, and count the threads that there are (omp_get_num_threads in the region)",
+			fix: "raise " + x.threadLimit() + ", and count the threads that there are (omp_get_num_threads in the " +
+				"region)",
 		}, true
 	case f.Dynamic:
 		return cause{
@@ -92,7 +93,9 @@ func (x *teamSizes) possibleLimit(r *picture.Region) (cause, bool) {
 				"(omp_get_num_threads in the region)",
 		}, true
 	}
-	return cause{}, false
+	c, ok := x.leagueLimit(r, f)
+	c.reason = has + ": " + c.reason
+	return c, ok
 }
 
 // explainTeamSize adds the cause of a small team to a hang, and puts its fix first.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -39,6 +40,9 @@ func (x *teamSizes) find() []picture.Verdict {
 	}
 	return out
 }
+
+// unlimitedThreads is less than each value by which a runtime says that the number of threads has no limit.
+const unlimitedThreads = 1 << 20
 
 // isFewer reports whether a team is smaller than the requested number, if that is known.
 func isFewer(size, requested int) bool { return requested > 0 && size < requested }
@@ -137,7 +141,7 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 		case f.MaybeIf:
 			c.reason += ", or its if clause was false"
 		}
-		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize)
+		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize) && r.League == 0
 	case f.clause == 1 && bound:
 		c := cause{reason: "its clause says " + by,
 			evidence: []string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)}}
@@ -158,7 +162,7 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 				f.limit),
 			evidence: []string{fmt.Sprintf("thread-limit-var: %d%s", f.limit,
 				x.settings.origin("OMP_THREAD_LIMIT", "a thread_limit clause"))},
-			fix: fmt.Sprintf("raise OMP_THREAD_LIMIT to %d or more", requested),
+			fix: fmt.Sprintf("raise %s to %d or more", x.threadLimit(), requested),
 		}, true
 	case f.Dynamic && isFewer(r.TeamSize, requested):
 		return cause{
@@ -168,8 +172,69 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 				fmt.Sprintf("num-procs-var: %d", f.procs)},
 			fix: "set OMP_DYNAMIC=false if the number must be exact",
 		}, true
+	case r.League > 0 && f.clause > 0 || r.TeamSize == 1:
+		return x.leagueLimit(r, &f)
 	}
 	return cause{}, false
+}
+
+// threadLimit returns the setting that limits the threads of a team: the clause of a teams construct, if the
+// environment has no limit.
+func (x *teamSizes) threadLimit() string {
+	const variable = "OMP_THREAD_LIMIT"
+	if _, set, known := x.settings.environment(variable); known && !set {
+		return "the thread_limit clause of the teams construct (or OMP_TEAMS_THREAD_LIMIT)"
+	}
+	return variable
+}
+
+// leagueLimit returns the cause of a small team in a league. LLVM's runtime, the only one whose leagues are known,
+// divides the processors among the teams; KMP_TEAMS_THREAD_LIMIT replaces their number. nthreads-var is a limit, too.
+func (x *teamSizes) leagueLimit(r *picture.Region, f *fork) (cause, bool) {
+	requested, by := f.clause, fmt.Sprintf("num_threads(%d)", f.clause)
+	if requested == 0 {
+		requested, by = f.nthreads, fmt.Sprintf("nthreads-var, which is %d", f.nthreads)
+	}
+	if r.League == 0 || r.Level != 1 || f.procs == unknown || requested != unknown && requested <= r.TeamSize ||
+		f.limit != unknown && f.limit <= r.TeamSize {
+		return cause{}, false
+	}
+	c := cause{
+		reason: fmt.Sprintf("the runtime divides the %s among the %s of the league",
+			phrase.Count(f.procs, "processor"), phrase.Count(r.League, "team")),
+		evidence: []string{fmt.Sprintf("num-procs-var: %d; nthreads-var: %d; teams of the league: %d", f.procs,
+			f.nthreads, r.League)},
+		program: f.clause == 0, // without a request, the runtime may choose
+	}
+	switch share := max(1, f.procs/r.League); {
+	case share == r.TeamSize:
+	case f.nthreads == r.TeamSize:
+		c.reason = fmt.Sprintf("nthreads-var, which is %d, limits the teams of a league", f.nthreads)
+		c.fix = "set OMP_NUM_THREADS to the number of threads that a team needs"
+	default:
+		c.reason += ", or as many as KMP_TEAMS_THREAD_LIMIT says"
+	}
+	if requested != unknown {
+		c.reason = fmt.Sprintf("%s were requested by %s, but %s", threadCount(requested), by, c.reason)
+	}
+	if c.fix == "" {
+		c.fix = leagueFix(r, f, requested)
+	}
+	return c, true
+}
+
+// leagueFix returns the settings by which each team of a league has the requested threads.
+func leagueFix(r *picture.Region, f *fork, requested int) string {
+	own := ""
+	switch limited := f.limit != unknown && f.limit < unlimitedThreads; {
+	case requested == unknown:
+		return "set KMP_TEAMS_THREAD_LIMIT to the number of threads that all teams of the league need together, and " +
+			"OMP_TEAMS_THREAD_LIMIT to that of one team; or have fewer teams (num_teams)"
+	case !limited:
+		own = fmt.Sprintf(" and OMP_TEAMS_THREAD_LIMIT=%d", requested)
+	}
+	return fmt.Sprintf("set KMP_TEAMS_THREAD_LIMIT=%d%s (%s for each of %s), or have fewer teams (num_teams)",
+		requested*r.League, own, threadCount(requested), phrase.Count(r.League, "team"))
 }
 
 // serialized returns the cause of a region that must not have a team, whatever was requested.

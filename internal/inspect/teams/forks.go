@@ -188,7 +188,8 @@ func (f forkCode) callBefore(st *stacks.Stack, i int, kind rtl.ForkCall, arg int
 }
 
 // sizeBeforeTailCall returns the team size that was requested by a function without a frame: frame i called it,
-// and its last call was the fork. orIf is set if a size of 1 may also stand for an if clause.
+// or passed it to the runtime as the function of a teams construct, and its last call was the fork. orIf is set if a
+// size of 1 may also stand for an if clause.
 func (f forkCode) sizeBeforeTailCall(st *stacks.Stack, i int) (v uint64, known, found, orIf bool) {
 	code := f.FunctionAt(st.Frames[i].LookupPC())
 	if code == nil {
@@ -196,30 +197,58 @@ func (f forkCode) sizeBeforeTailCall(st *stacks.Stack, i int) (v uint64, known, 
 	}
 	at := f.PointIn(st, i)
 	call, ok := code.SiteAt(at)
-	entry := f.Program.Entry(call)
-	if !ok || !f.Program.BeginsFunction(entry) {
+	if !ok {
 		return 0, false, false, false
+	}
+	entry := f.Program.Entry(call)
+	arg, league := rtl.LeagueFunction(call.Name)
+	if league && arg < len(call.Args) {
+		entry, _, _ = code.Value(call, call.Args[arg], at)
+	}
+	e, orIf, isFork := f.sizeOfLastFork(entry, &league, maxForkCalls)
+	switch {
+	case e == nil:
+		return 0, false, league && !isFork, false
+	case league: // the arguments of the function are the runtime's
+		v, known = e.Number()
+	case e.OfArgs():
+		if e = e.WithArgs(call.Args); e != nil {
+			v, _, known = code.Value(call, e, at)
+		}
+	}
+	return v, known, true, orIf
+}
+
+// maxForkCalls bounds the functions that fork a region together: one for a construct around another one.
+const maxForkCalls = 4
+
+// sizeOfLastFork returns the team size that a function requests, or the function of a teams construct that it executes
+// by its last call. It sets league in the second case. It returns nil if none is requested; isFork reports whether its
+// last call is known to fork the region.
+func (f forkCode) sizeOfLastFork(entry uint64, league *bool, most int) (e *symbolic.Expr, orIf, isFork bool) {
+	if most == 0 || !f.Program.BeginsFunction(entry) {
+		return nil, false, false
 	}
 	callee := f.FunctionAt(entry)
 	if callee == nil {
-		return 0, false, false, false
+		return nil, false, false
 	}
 	for _, s := range callee.Sites() {
 		if k, _ := rtl.ForkCallOf(s.Name); k != rtl.ForkMakes || s.Return != 0 {
 			continue
 		}
-		e, orIf := requestedSize(callee, s)
-		if e == nil {
-			return 0, false, false, false
-		}
-		if e.OfArgs() {
-			if e = e.WithArgs(call.Args); e != nil {
-				v, _, known = code.Value(call, e, at)
+		if arg, teams := rtl.LeagueFunction(s.Name); teams {
+			*league = true
+			if arg >= len(s.Args) {
+				return nil, false, false
 			}
+			next, _ := s.Args[arg].Address()
+			return f.sizeOfLastFork(next, league, most-1)
 		}
-		return v, known, true, orIf
+		e, orIf = requestedSize(callee, s)
+		return e, orIf, true
 	}
-	return 0, false, false, false
+	return nil, false, false
 }
 
 // forkEffect returns the effect of calls on the fact "a call of this kind precedes and is not undone". A requested

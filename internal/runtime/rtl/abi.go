@@ -322,6 +322,18 @@ func ForkCallOf(name string) (kind ForkCall, undo bool) {
 	return ForkNone, false
 }
 
+// LeagueFunction returns the argument that is the function of a teams construct, for a function that executes it with
+// each team of a league.
+func LeagueFunction(name string) (arg int, ok bool) {
+	switch name {
+	case "__kmpc_fork_teams":
+		return 2, true
+	case "GOMP_teams_reg":
+		return 0, true
+	}
+	return 0, false
+}
+
 // EndsRegion reports whether the named function ends a region that another function of its runtime forked.
 func EndsRegion(name string) bool { return name == "GOMP_parallel_end" }
 

@@ -121,6 +121,24 @@ func TestHangsOfSmallTeams(t *testing.T) {
 			kind: picture.VerdictSpinning, has: []string{"2 threads spin in meet", "until mine.turn in main changes"},
 			lacks: []string{"the word at"},
 		},
+		{
+			name: "league", program: "verdict_small_team", args: []string{"3"}, kind: picture.VerdictNeverWoken,
+			has: []string{
+				"waits for semaphore given", "has only one thread: 2 threads were requested by num_threads(2), but " +
+					"thread-limit-var is 1", "fix: raise the thread_limit clause of the teams construct",
+			},
+			lacks: []string{"ONE THREAD"},
+		},
+		{
+			name: "divided", program: "verdict_small_team", args: []string{"4"}, only: "libomp",
+			kind: picture.VerdictNeverWoken,
+			has: []string{
+				"waits for semaphore ready in pipeline", "2 threads were requested by num_threads(2), but the " +
+					"runtime divides the ", "among the 1 team of the league",
+				"fix: set KMP_TEAMS_THREAD_LIMIT=2 and OMP_TEAMS_THREAD_LIMIT=2",
+			},
+			lacks: []string{"ONE THREAD"},
+		},
 	})
 }
 

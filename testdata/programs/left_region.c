@@ -17,7 +17,7 @@ __attribute__((noinline)) static void filter(void) {
 #pragma omp parallel num_threads(2)
   {
     if (omp_get_thread_num() == 0)
-      truth_trigger("work_parallel", healthy);
+      truth_trigger("work_parallel", 1);
     else
       truth_hold("work_parallel", 1);
     decoded = 0;
@@ -33,6 +33,8 @@ int main(int argc, char **argv) {
     {
       decode();
       decode();
+      if (omp_get_thread_num() == 1 && !healthy)
+        TRUTH_JOIN(0);
     }
   }
   filter();

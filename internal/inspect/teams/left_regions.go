@@ -1,10 +1,14 @@
 package teams
 
 import (
+	"cmp"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -129,9 +133,68 @@ func (u *UserModel) functionOf(v *Region) (callbacks.Address, handles.SourceLoca
 	switch {
 	case shift == 0:
 	case left && function(at-shift).IsNull():
-		return callbacks.Address{}, handles.SourceLocation{}
+		return callbacks.Addr(u.bodyBeforeBarrier(v)), handles.SourceLocation{}
 	case !left && function(at).IsNull() && u.isLeft(p, at+shift):
 		return function(at + shift), handles.SourceLocation{}
 	}
 	return v.Info.Function, v.Info.Source
+}
+
+// bodyBeforeBarrier returns the function of a region that its workers execute, or have executed and wait at its end:
+// the runtime's function with which a worker starts called it through a pointer just before it called the barrier. It
+// returns 0 if no worker shows it, or if two differ.
+func (u *UserModel) bodyBeforeBarrier(v *Region) uint64 {
+	body := uint64(0)
+	for i, n := range u.regions.membersByNumber(v) {
+		if i == 0 || n == nil || n.LWP == 0 || len(n.Chain) == 0 || n.Chain[0] != v.Handle {
+			continue
+		}
+		entry := cmp.Or(startFunction(u.code, n.Stack()), u.lastCalled(n.Stack()))
+		if entry != 0 && body != 0 && entry != body {
+			return 0
+		}
+		if body = cmp.Or(body, entry); i >= maxBodies {
+			break
+		}
+	}
+	return body
+}
+
+// lastCalled returns the function of a construct that the runtime's outermost function on a stack called through a
+// pointer before the call in which it is now, with no call between them; 0 if it is unknown.
+func (u *UserModel) lastCalled(st *stacks.Stack) uint64 {
+	i := st.RuntimeFrames() - 1
+	if i < 1 || st.OutermostUser() >= 0 || st.Frames[i].How.Guessed() {
+		return 0
+	}
+	code := u.flows.FunctionAt(st.Frames[i].LookupPC())
+	if code == nil {
+		return 0
+	}
+	at := u.flows.PointIn(st, i)
+	now, ok := code.SiteAt(at)
+	if !ok {
+		return 0
+	}
+	fact, by := code.Holds(at, func(s flow.CallSite) flow.Effect {
+		switch {
+		case s.To != nil && s.Name == "":
+			return flow.Sets
+		case s.PC == now.PC: // it is under way
+			return flow.NoEffect
+		}
+		return flow.Clears
+	})
+	if fact != flow.Yes || len(by) != 1 {
+		return 0
+	}
+	entry, sure, ok := code.Value(by[0], by[0].To, at)
+	if !ok || !sure || !u.code.StartsFunction(entry) {
+		return 0
+	}
+	name, _ := u.code.Symbols.Linkage(entry)
+	if kind, _ := symbolize.Construct(name); kind == "" {
+		return 0
+	}
+	return entry
 }

@@ -79,7 +79,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 	if len(lwps) == 1 {
 		who, verb = d.threadName(lwps[0]), "spins"
 	}
-	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.waitTarget(w)))
+	v.Summary = fmt.Sprintf("%s %s%s until %s", who, verb, at, changes(flagName(d.waitTarget(w))))
 	if w.Kind == picture.WaitNothing {
 		v.Summary = fmt.Sprintf("%s %s%s in a loop that reads no variable and has no way out", who, verb, at)
 	}
@@ -151,6 +151,14 @@ func flagName(t picture.WaitTarget) string {
 		return "the word at " + t.Address.String()
 	}
 	return t.Name
+}
+
+// changes returns the clause that one of the named flags changes.
+func changes(names string) string {
+	if strings.Contains(names, " and ") {
+		return names + " change"
+	}
+	return names + " changes"
 }
 
 // loopFrame returns the frame of the loop in which a thread waits, with the function's name that its stack has.

@@ -149,14 +149,20 @@ func nameIn(name, function, caller string) string {
 }
 
 // constructCaller returns the program's function that started the parallel region of frame i of a stack; "" if the
-// stack does not show it: that of a worker ends in the region, and a task may be executed in any function.
+// stack does not show it: that of a worker ends in the region, a task may be executed in any function, and a function
+// whose last call forks the region has no frame.
 func (d *Data) constructCaller(st *Stack, i int) string {
+	if known := d.code.constructs[d.code.FunctionEntry(st.Frames[i])]; known.Function != "" {
+		return known.Function
+	}
 	for ; i < len(st.Frames); i++ {
 		if st.Kinds[i] != KindUser {
 			continue
 		}
 		name, _ := d.code.Symbols.Linkage(st.Frames[i].LookupPC())
 		switch kind, parent := symbolize.Construct(name); {
+		case kind == "" && d.code.CallsProgram(st.Frames[i].PC):
+			return ""
 		case kind == "":
 			return symbolize.Demangle(name)
 		case kind != symbolize.ConstructParallel || parent != "":

@@ -225,8 +225,7 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 
 // considerVariable accepts the variable e if it contains the address.
 func (l *locals) considerVariable(e *dwarf.Entry, in scope) {
-	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	at, isValue, ok := l.evaluate(loc)
+	at, isValue, ok := l.evaluate(l.vs.locationAt(e, l.unit, l.pc))
 	if !ok || isValue || l.addr < at {
 		return
 	}
@@ -247,8 +246,7 @@ func (l *locals) considerVariable(e *dwarf.Entry, in scope) {
 
 // extentOf returns the memory range of the variable e.
 func (l *locals) extentOf(e *dwarf.Entry) (low, high uint64, ok bool) {
-	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	at, isValue, ok := l.evaluate(loc)
+	at, isValue, ok := l.evaluate(l.vs.locationAt(e, l.unit, l.pc))
 	if !ok || isValue {
 		return 0, 0, false
 	}

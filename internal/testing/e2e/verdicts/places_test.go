@@ -159,6 +159,25 @@ func TestSpinUntilQueuedTask(t *testing.T) {
 	checkHangs(t, cases)
 }
 
+// TestSpinOnLocalVariables looks at threads that spin on variables on another thread's stack, or in the frame of an
+// outer region.
+func TestSpinOnLocalVariables(t *testing.T) {
+	var cases []hangCase
+	for way, says := range []string{
+		"in shared verdict_spin_local.c:38 until ready in shared changes",
+		"in nested verdict_spin_local.c:56 until go",
+		"in task verdict_spin_local.c:78 until done in task changes",
+		"start in league",
+	} {
+		cases = append(cases, hangCase{
+			name: strconv.Itoa(way), program: "verdict_spin_local", args: []string{strconv.Itoa(way)},
+			env:  []string{"OMP_NUM_THREADS=2", "KMP_TEAMS_THREAD_LIMIT=2"}, // the league, on one processor
+			kind: picture.VerdictSpinning, has: []string{says}, lacks: []string{"the word at"},
+		})
+	}
+	checkHangs(t, cases)
+}
+
 // TestLeftRegion looks at a program that left a parallel region by longjmp: the next region is nested in it.
 func TestLeftRegion(t *testing.T) {
 	for _, healthy := range []bool{false, true} {

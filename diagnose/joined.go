@@ -124,6 +124,15 @@ func mergeHang(x *index, into, v *picture.Verdict) {
 	into.Waiting = slices.DeleteFunc(into.Waiting, func(lwp int) bool { return slices.Contains(into.Threads, lwp) })
 	into.Certainty = into.Certainty.Weaker(v.Certainty)
 	into.Explanation = strings.Replace(into.Explanation, "It sleeps", "They sleep", 1)
+	objects := map[picture.Hex]bool{}
+	for _, lwp := range into.Threads {
+		if w := x.waits[lwp]; w != nil && w.Address != nil {
+			objects[*w.Address] = true
+		}
+	}
+	if len(objects) > 1 {
+		object += fmt.Sprintf(" (%d of that name)", len(objects))
+	}
 	into.Summary = fmt.Sprintf("%s for %s, and no thread is left that could wake them",
 		x.threadsWait(into.Threads), object)
 }

@@ -137,8 +137,12 @@ func unlistedTasks(x *index, lwps []int, blocked int) detached {
 		}
 	}
 	if blocked > 0 {
-		t.evidence = fmt.Sprintf("%s %s: %d wait for other tasks, and the rest is neither queued nor on the stack of "+
-			"a thread", whose, unfinishedChildren(t.count), blocked)
+		wait := "wait"
+		if blocked == 1 {
+			wait = "waits"
+		}
+		t.evidence = fmt.Sprintf("%s %s: %d %s for other tasks, and the rest is neither queued nor on the stack of "+
+			"a thread", whose, unfinishedChildren(t.count), blocked, wait)
 		t.count = max(t.count-blocked, 0)
 		return t
 	}
@@ -226,13 +230,15 @@ func fulfillersText(d *dependencies) string {
 	if n := len(c.Threads) - maxNamed; n > 0 {
 		names = append(names, threadCount(n)+" more")
 	}
-	const unknown = "?" // not a place
+	const unknown, target = "?", "target" // not places
 	counts := map[string]int{}
 	var order []string
 	for _, id := range c.Tasks {
 		at := "" // not started
 		switch t := d.tasks[id]; {
 		case t == nil:
+		case t.Kind == picture.TaskTarget && !hasLine(t.Function):
+			at = target
 		case t.Function == nil || t.Function.Address == nil:
 			at = unknown
 		case hasLine(t.Function):
@@ -245,6 +251,8 @@ func fulfillersText(d *dependencies) string {
 	for _, at := range order[:min(len(order), maxNamed)] {
 		n := counts[at]
 		switch {
+		case at == target:
+			names = append(names, phrase.Count(n, "target task"))
 		case at == unknown:
 			names = append(names, phrase.Count(n, "task")+" whose code is not known")
 		case at != "" && n == 1:

@@ -102,7 +102,7 @@ func TestHangsOfSmallTeams(t *testing.T) {
 		{
 			name: "nested", program: "verdict_small_team", args: []string{"0"}, kind: picture.VerdictNeverWoken,
 			has: []string{
-				"2 threads wait for semaphore ready in pipeline",
+				"2 threads wait for semaphore ready in pipeline (2 of that name), and no thread",
 				"has only one thread: it is nested, and max-active-levels",
 				"fix: set OMP_MAX_ACTIVE_LEVELS=2", "post the semaphore",
 			},

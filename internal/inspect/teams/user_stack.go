@@ -246,11 +246,8 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		u.nameCalled(out, st, i)
 		out = append(out, u.removedFrames(p, u.flows.RemovedBelow(st, i))...)
 		fs := u.code.Frames(st.Frames[i], st.Kinds[i])
-		if own := u.outsideHeaders(st, i, fs); len(own) < len(fs) {
-			fs = own
-			u.setRegionLine(&fs[0], p, i)
-		}
-		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
+		fs = u.outsideHeaders(st, i, fs)
+		fs = u.framesOfFork(fs, p, i)
 		out = append(out, fs...)
 		u.nameRecorded(out, st, i)
 		u.nameTarget(out, st, i)
@@ -267,21 +264,6 @@ func (u *UserModel) outsideHeaders(st *stacks.Stack, i int, fs []picture.Frame) 
 	}
 	own := slices.IndexFunc(fs, func(f picture.Frame) bool { return !f.InSystemHeader() })
 	return fs[max(own, 0):]
-}
-
-// setRegionLine sets the line of a frame, of frame i on the stack of p, to that of the region that it forked.
-func (u *UserModel) setRegionLine(f *picture.Frame, p *Thread, i int) {
-	for _, h := range p.Chain {
-		v := u.regions.Get(p.Runtime, h)
-		at, ok := u.forkPoint(p, v)
-		if !ok || at != i {
-			continue
-		}
-		if c := u.regionCode(v); c != nil && c.Line != 0 && c.File == f.File {
-			f.Line = c.Line
-		}
-		return
-	}
 }
 
 // outermostShown returns the index of the outermost frame of st that is shown: the program's, or one of the C library's
@@ -302,34 +284,69 @@ func (u *UserModel) outermostShown(st *stacks.Stack) int {
 // forkedFunction is the argument with the region's function in the forking call of LLVM's compilers.
 const forkedFunction = 2
 
-// forkedRegion returns the region that the call of frame i forked, by the function that it passes to the
-// runtime; nil if that is unknown.
+// forkedRegion returns the region that the call of frame i forked: by the function that it passes to the runtime, or by
+// the regions of the thread; nil if it is unknown, or if the call may be of another construct.
 func (u *UserModel) forkedRegion(p *Thread, st *stacks.Stack, i int) *Region {
 	if st.Kinds[i] != stacks.KindUser || i == 0 || st.Kinds[i-1] != stacks.KindRuntime {
 		return nil
 	}
 	f := st.Frames[i]
-	if kind, _ := rtl.ForkCallOf(u.code.CallTarget(f.PC)); kind != rtl.ForkMakes {
+	target := u.code.CallTarget(f.PC)
+	if kind, _ := rtl.ForkCallOf(target); kind != rtl.ForkMakes {
 		return nil
 	}
 	fn, ok := u.code.Argument(f.PC, forkedFunction, f.Registers)
 	for _, h := range p.Chain {
-		if v := u.regions.Get(p.Runtime, h); ok && fn != 0 && v.Info.Function.Offset == fn {
+		v := u.regions.Get(p.Runtime, h)
+		if ok && fn != 0 && v.Info.Function.Offset == fn {
+			return v
+		}
+	}
+	if _, league := rtl.LeagueFunction(target); league {
+		return nil
+	}
+	for _, h := range p.Chain {
+		v := u.regions.Get(p.Runtime, h)
+		if at, ok := u.forkPoint(p, v); ok && at == i {
 			return v
 		}
 	}
 	return nil
 }
 
-// setForkLine sets the line of the frame that forked v to that of the construct, if the compiler passed it to
-// the runtime: flang gives the call the line of the function.
-func (u *UserModel) setForkLine(f *picture.Frame, v *Region) {
+// framesOfFork returns fs, the frames of frame i on the stack of p, from the function of the construct on that it
+// forked, with the construct's line, as the compiler passed it to the runtime or noted it for the construct's function.
+// Compilers give the call the line of the function (flang), of a statement before or after the construct (GCC), of an
+// inlined function before it, or of another construct (optimizing clang).
+func (u *UserModel) framesOfFork(fs []picture.Frame, p *Thread, i int) []picture.Frame {
+	v := u.forkedRegion(p, p.Stack(), i)
 	if v == nil {
-		return
+		return fs
 	}
-	if c := u.regionCode(v); c != nil && c.LineFrom == "runtime" && c.File == f.File && f.Line != 0 {
-		f.Line = c.Line
+	c := u.regionCode(v)
+	if c == nil || c.Line == 0 || c.LineFrom == "call site" {
+		return fs
 	}
+	if name := u.functionAround(v); name != "" {
+		at := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Function == name })
+		fs = fs[max(at, 0):]
+	}
+	if f := &fs[0]; c.File == f.File && f.Line != 0 {
+		f.Line, f.Near = c.Line, false
+	}
+	return fs
+}
+
+// functionAround returns the program's function with the construct of a region, by the name of the construct's
+// function; "" if the name has no other one.
+func (u *UserModel) functionAround(v *Region) string {
+	fn, _ := u.functionOf(v)
+	if fn.IsNull() || u.code.Symbols == nil {
+		return ""
+	}
+	name, _ := u.code.Symbols.Linkage(fn.Offset)
+	_, around := symbolize.Construct(name)
+	return around
 }
 
 var errNoForkFrame = errors.New(

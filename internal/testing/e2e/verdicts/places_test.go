@@ -178,6 +178,35 @@ func TestSpinOnLocalVariables(t *testing.T) {
 	checkHangs(t, cases)
 }
 
+// TestLinesOfForks looks at threads in one of several regions that main forks: the frame of main has the line of that
+// region, whichever line the compiler gave the call.
+func TestLinesOfForks(t *testing.T) {
+	for way, line := range []int{17, 24, 30} {
+		for i, run := range handoverRuns(t, "fork_lines", strconv.Itoa(way)) {
+			if i%3 == 1 {
+				continue
+			}
+			t.Run(strconv.Itoa(way)+"/"+handoverName(i, run), func(t *testing.T) {
+				_, pic := e2e.Diagnose(t, strconv.Itoa(omptest.Start(t, run).PID))
+				checked := 0
+				for _, th := range pic.Threads {
+					for _, f := range th.UserStack {
+						if f.Function != "main" || f.Construct != "" {
+							continue
+						}
+						if checked++; f.Line != line || f.Near {
+							t.Errorf("LWP %d: main at line %d (near: %v), want %d", th.LWP, f.Line, f.Near, line)
+						}
+					}
+				}
+				if checked != 2 {
+					t.Errorf("%d frames of main, want one for each of 2 threads", checked)
+				}
+			})
+		}
+	}
+}
+
 // TestLeftRegion looks at a program that left a parallel region by longjmp: the next region is nested in it.
 func TestLeftRegion(t *testing.T) {
 	for _, healthy := range []bool{false, true} {

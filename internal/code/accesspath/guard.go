@@ -134,7 +134,7 @@ func (u *use) block(h held) (e exit, n int) {
 			op := &in.Uops[i]
 			switch op.Code {
 			case lift.UopBranch:
-				u.note(s.Cond(op.CC), at, op.A.Val, next)
+				u.note(s.BranchCond(op), at, op.A.Val, next)
 				return exit{[]uint64{op.A.Val, next}, u.holders(s)}, n
 			case lift.UopJump:
 				return exit{[]uint64{op.A.Val}, u.holders(s)}, n

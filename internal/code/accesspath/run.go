@@ -142,7 +142,7 @@ func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
 
 // branch takes one side of a branch and pushes a fork for the other.
 func (x *explorer) branch(s *symbolic.State, u *lift.Uop, next uint64) (symbolic.End, bool) {
-	c, target := s.Cond(u.CC), u.A.Val
+	c, target := s.BranchCond(u), u.A.Val
 	yes, no := x.split(s, c)
 	yes, no = yes && x.enter(s.PC, true), no && x.enter(s.PC, false)
 	switch {

@@ -181,6 +181,15 @@ func (m *Machine) binary(u *lift.Uop) Value {
 	return compute(u.Op, a, b).Extend(u.Size, false)
 }
 
+// branchTest returns the outcome of a branch's condition.
+func (m *Machine) branchTest(u *lift.Uop) Truth {
+	f := m.Flags
+	if u.OwnTest() {
+		f = Flags{Kind: u.Flags, Size: u.Size, A: m.operand(u.B).Extend(u.Size, false), B: Number(0)}
+	}
+	return f.Test(u.CC)
+}
+
 // choose returns the value of UopSetIf and UopSelect.
 func (m *Machine) choose(u *lift.Uop) Value {
 	yes, no := Number(1), Number(0)

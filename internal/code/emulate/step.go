@@ -85,7 +85,7 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 	case lift.UopForget:
 		m.Regs[u.Dst] = Value{}
 	case lift.UopBranch:
-		err = p.Branch(m.Flags.Test(u.CC), m.operand(u.A).V)
+		err = p.Branch(m.branchTest(u), m.operand(u.A).V)
 	case lift.UopJump:
 		err = p.Jump(m.operand(u.A), !u.A.IsReg())
 	case lift.UopCall:

@@ -137,7 +137,8 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 		op = lift.ULT
 	case cc.Bit:
 		op = lift.UGE
-	case f.Kind == lift.FlagsResult && !cc.Sign && op != lift.EQ && op != lift.NE:
+	case f.Kind == lift.FlagsResult && !cc.Sign && op != lift.EQ && op != lift.NE,
+		f.Kind == lift.FlagsMask && op >= lift.ULT:
 		return Truth{}
 	}
 	from := a.From | b.From

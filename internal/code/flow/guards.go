@@ -186,7 +186,7 @@ func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool
 		u := &f.insts[i].Uops[k]
 		switch {
 		case u.Code == lift.UopBranch:
-			c := s.Cond(u.CC)
+			c := s.BranchCond(u)
 			return c, c.Op != lift.CondUnknown
 		case !u.Leaves():
 			s.Apply(u)

@@ -31,7 +31,7 @@ func (a64) Lift(code []byte, pc uint64, room []Uop) (Instruction, bool) {
 	if !l.lift() {
 		return Instruction{}, false
 	}
-	return Instruction{Length: 4, Uops: l.uops, Locked: l.locked}, true
+	return Instruction{Length: 4, Uops: l.uops, Locked: l.locked, Partial: l.partial}, true
 }
 
 // a64lift turns one instruction into micro-operations.
@@ -41,7 +41,7 @@ type a64lift struct {
 	size uint8 // of the operation in bytes, by the top bit, if the instruction has a size
 	uops []Uop
 
-	locked bool // see Instruction
+	locked, partial bool // see Instruction
 }
 
 // a64word is an instruction.
@@ -99,7 +99,8 @@ func (l *a64lift) forget(r Register) {
 	}
 }
 
-// lift emits the micro-operations. It reports whether the bits are an instruction of the main groups.
+// lift emits the micro-operations. It reports whether the bits are an instruction of the main groups. SVE is none of
+// them: its instructions count, compare and write memory.
 func (l *a64lift) lift() bool {
 	switch l.field(25, 4) {
 	case 0b1000, 0b1001:
@@ -112,8 +113,6 @@ func (l *a64lift) lift() bool {
 		return l.register()
 	case 0b0111, 0b1111:
 		l.vector()
-		return true
-	case 0b0010: // SVE
 		return true
 	}
 	return false
@@ -169,7 +168,7 @@ func (l *a64lift) addSub(a, b Operand, sp bool) {
 		l.compute(op, Temp0, a, b)
 		l.set(l.rd(), reg(Temp0))
 		return
-	case kind == FlagsResult && !b.IsReg(): // compares with the negative number
+	case kind == FlagsResult && !b.IsReg() && b.Val != 0: // compares with the negative number
 		kind, op, b = FlagsCompare, OpSub, number(-b.Val)
 	}
 	l.compute(op, Temp0, a, b)
@@ -187,7 +186,7 @@ func (l *a64lift) logic(a, b Operand, sp bool) {
 	opc := l.field(29, 2)
 	l.compute(ops[opc], Temp0, a, b)
 	if opc == 3 {
-		l.flags(FlagsLogic, reg(Temp0), number(0))
+		l.flags(FlagsMask, reg(Temp0), number(0))
 	}
 	if sp && opc != 3 {
 		l.emit(Uop{Code: UopSet, Dst: l.rd(), A: reg(Temp0), Size: l.size})

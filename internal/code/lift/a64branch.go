@@ -29,13 +29,11 @@ func (l *a64lift) branch() bool {
 		}
 		l.emit(Uop{Code: UopBranch, CC: a64Condition(l.field(0, 4)), A: to(5, 19)})
 	case l.matches(0x7e000000, 0x34000000): // CBZ, CBNZ
-		l.flags(FlagsLogic, read(l.rd()), number(0))
-		l.emit(Uop{Code: UopBranch, CC: Condition{Op: EQ + CondOp(l.field(24, 1))}, A: to(5, 19)})
+		l.branchOn(read(l.rd()), to(5, 19))
 	case l.matches(0x7e000000, 0x36000000): // TBZ, TBNZ
 		l.size = 8
 		l.compute8(OpAnd, Temp0, read(l.rd()), number(1<<(l.field(31, 1)<<5|l.field(19, 5))))
-		l.flags(FlagsLogic, reg(Temp0), number(0))
-		l.emit(Uop{Code: UopBranch, CC: Condition{Op: EQ + CondOp(l.field(24, 1))}, A: to(5, 14)})
+		l.branchOn(reg(Temp0), to(5, 14))
 	case l.matches(0xfe000000, 0xd6000000):
 		return l.branchRegister()
 	case l.matches(0xff000000, 0xd5000000):
@@ -50,6 +48,13 @@ func (l *a64lift) branch() bool {
 		return false
 	}
 	return true
+}
+
+// branchOn emits the branch of CBZ, CBNZ, TBZ or TBNZ, which leaves the flags as they are: compilers test the flags of
+// an earlier comparison after it.
+func (l *a64lift) branchOn(v, to Operand) {
+	cc := Condition{Op: EQ + CondOp(l.field(24, 1))}
+	l.emit(Uop{Code: UopBranch, CC: cc, A: to, B: v, Flags: FlagsMask, Size: l.size})
 }
 
 // branchRegister lifts BR, BLR, RET and their forms with pointer authentication.
@@ -74,6 +79,10 @@ func (l *a64lift) system() {
 		l.emit(Uop{Code: UopAddress, Dst: l.rd(), A: Operand{Reg: noReg}, B: Operand{Reg: noReg}, TLS: true})
 	case l.matches(0xfff00000, 0xd5300000), l.matches(0xfff80000, 0xd5280000): // other MRS, SYSL
 		l.forget(l.rd())
+	case l.matches(0xffffffe0, 0xd50b7420): // DC ZVA, which clears a block
+		l.partial = true
+	case l.matches(0xffffffe0, 0xd51b4200), l.matches(0xffffff9f, 0xd500401f): // MSR NZCV, CFINV, XAFLAG, AXFLAG
+		l.flags(FlagsUnknown, number(0), number(0))
 	}
 }
 
@@ -231,6 +240,7 @@ func (l *a64lift) multiply() {
 // becomes unknown.
 func (l *a64lift) vector() {
 	toGeneral := l.matches(0x5f20fc00, 0x1e200000) || // conversions and moves
+		l.matches(0x7f3e0000, 0x1e180000) || // conversions to numbers with a fixed point
 		l.matches(0xbfe0ec00, 0x0e002c00) // an element of a vector
 	if toGeneral {
 		l.forget(l.rd())

@@ -29,9 +29,13 @@ func (l *a64lift) memory() bool {
 		l.emitAddress(number(l.sfield(12, 9)))
 		l.access(l.accessSize())
 	case l.matches(0x3b200400, 0x38200400): // signed pointers
-		l.forget(l.rd())
-	default: // vectors of several registers, tags
-		return l.matches(0xbe000000, 0x0c000000) || l.matches(0xff000000, 0xd9000000)
+		if l.forget(l.rd()); l.field(11, 1) == 1 {
+			l.update(uint64(int64(l.field(22, 1)<<63|l.field(12, 9)<<54) >> 54 << 3))
+		}
+	case l.matches(0xbe000000, 0x0c000000):
+		l.structures()
+	default:
+		return l.matches(0xff200000, 0xd9200000) && l.tags()
 	}
 	return true
 }
@@ -165,6 +169,58 @@ func (l *a64lift) pair() {
 	if mode == 1 || mode == 3 {
 		l.update(offset)
 	}
+}
+
+// structures lifts loads and stores of several vectors, or of one element of each.
+func (l *a64lift) structures() {
+	var bytes uint64
+	if l.field(24, 1) == 0 { // whole vectors
+		vectors := map[uint64]uint64{0: 4, 2: 4, 4: 3, 6: 3, 7: 1, 8: 2, 10: 2}[l.field(12, 4)]
+		bytes = vectors * 8 << l.field(30, 1)
+	} else {
+		element := uint64(1) << l.field(14, 2)
+		switch size := l.field(10, 2); {
+		case element == 4 && size == 1:
+			element = 8
+		case element == 8: // the same element in all parts of a vector
+			element = 1 << size
+		}
+		bytes = element * ((l.field(13, 1)<<1 | l.field(21, 1)) + 1)
+	}
+	for done := uint64(0); done < bytes; {
+		size := uint64(16)
+		for size > bytes-done {
+			size /= 2
+		}
+		if l.emitAddress(number(done)); l.field(22, 1) == 0 {
+			l.unknownStore(uint8(size))
+		} else {
+			l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: uint8(size)})
+		}
+		done += size
+	}
+	switch {
+	case l.field(23, 1) == 0:
+	case l.rm() == a64SP:
+		l.update(bytes)
+	default:
+		l.compute8(OpAdd, l.rn(), reg(l.rn()), reg(l.rm()))
+	}
+}
+
+// tags lifts loads and stores of memory tags. Some of the stores clear the memory, too.
+func (l *a64lift) tags() bool {
+	switch mode, opc := l.field(10, 2), l.field(22, 2); {
+	case mode == 0 && opc&1 == 1: // LDG, LDGM
+		l.forget(l.rd())
+	case mode == 0:
+		l.partial = opc == 0
+	default:
+		if l.partial = opc&1 == 1; mode != 2 {
+			l.update(l.sfield(12, 9) << 4)
+		}
+	}
+	return true
 }
 
 // exclusive lifts ordered and exclusive loads and stores, and compare-and-swap.

@@ -29,7 +29,7 @@ const (
 	UopSelect                 // dst = a if cond, else b; forks
 	UopSkip                   // skip the next scale micro-operations if cond; forks
 	UopEnd                    // skip the rest of the instruction
-	UopBranch                 // continue at a if cond, otherwise at the next instruction; forks
+	UopBranch                 // continue at a if cond, otherwise at the next instruction; forks; see Uop.OwnTest
 	UopJump                   // continue at a
 	UopCall                   // call a
 	UopReturn                 // return to the caller
@@ -45,7 +45,8 @@ type FlagKind uint8
 const (
 	FlagsUnknown FlagKind = iota
 	FlagsCompare          // a - b
-	FlagsLogic            // a, with carry and overflow clear
+	FlagsLogic            // a, with overflow clear, and no borrow
+	FlagsMask             // a, with overflow clear, and a borrow
 	FlagsResult           // a, with carry and overflow unknown
 	FlagsBit              // carry is bit b of a
 	FlagsGiven            // a contains negative, zero, carry, overflow in bits 3 to 0; see HoldsGiven
@@ -87,6 +88,9 @@ type Condition struct {
 	Sign bool // Op compares the result with 0, for every kind of flags
 	Bit  bool // Op compares the carry with 0
 }
+
+// OwnTest reports whether a branch compares b with 0 in size bytes, instead of testing the flags.
+func (u *Uop) OwnTest() bool { return u.Code == UopBranch && u.Flags != FlagsUnknown }
 
 // Stores reports whether a micro-operation writes memory, or may write it: an exchange writes only on a match.
 func (u *Uop) Stores() bool { return u.Code == UopStore || u.Code == UopPush || u.Code == UopExchange }

@@ -204,10 +204,19 @@ func (s *State) Cond(cc lift.Condition) Cond {
 			return s.ordered(lift.ULT, f.a, f.b, f.size)
 		}
 		return s.ordered(lift.UGE, f.a, f.b, f.size)
-	case f.kind == lift.FlagsResult && !cc.Sign && cc.Op != lift.EQ && cc.Op != lift.NE:
+	case f.kind == lift.FlagsResult && !cc.Sign && cc.Op != lift.EQ && cc.Op != lift.NE,
+		f.kind == lift.FlagsMask && cc.Op >= lift.ULT:
 		return Cond{}
 	}
 	return s.ordered(cc.Op, f.a, f.b, f.size)
+}
+
+// BranchCond returns the condition of a branch.
+func (s *State) BranchCond(u *lift.Uop) Cond {
+	if u.OwnTest() {
+		return s.ordered(u.CC.Op, s.Value(u.B), Constant(0), u.Size)
+	}
+	return s.Cond(u.CC)
 }
 
 // ordered compares the low size bytes of a and b.

@@ -73,3 +73,15 @@ func crossLibomp(tb testing.TB, major int) string {
 	}
 	return path
 }
+
+// CrossLibraries returns the paths of libraries for aarch64: the C library, libm and libgomp of the cross compiler, and
+// LLVM's runtime.
+func CrossLibraries(tb testing.TB) []string {
+	tb.Helper()
+	NeedsCross(tb)
+	paths := []string{crossLibomp(tb, 16)}
+	for _, name := range []string{"libc.so.6", "libm.so.6", "libgomp.so.1"} {
+		paths = append(paths, filepath.Join(crossRoot, "lib", name))
+	}
+	return paths
+}

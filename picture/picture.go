@@ -215,6 +215,8 @@ type TargetConstruct struct {
 	OnHost   bool   `json:"on_host,omitempty" pb:"9"` // no device executes the region: the host does
 	Call     string `json:"call,omitempty" pb:"10"`   // the runtime's function that the program called
 	Evidence string `json:"evidence" pb:"11"`
+	// HostReason is the reason why no device executes the region, if it is known.
+	HostReason string `json:"host_reason,omitempty" pb:"12"`
 }
 
 // Sleep is the length of a thread's sleep.

@@ -29,6 +29,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	facts := &picture.Facts{TasksTruncated: len(pic.Tasks) >= MaxTasks, LostThreads: p.states.LostThreads()}
 	facts.Recorded, facts.History = p.recorded.Read()
 	p.waits.AddFacts(pic, facts)
+	p.explainHostTargets(pic)
 	facts.Forks = p.forks.Facts()
 	p.addMachine(pic, facts)
 	facts.Fault = p.crash.Fault()

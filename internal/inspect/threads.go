@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -133,6 +134,13 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.St
 	l.waits.AddWait(t, n)
 	if t.WaitKind.OfTarget() {
 		return handles.StateWaitTarget
+	}
+	if t.Hidden && strings.HasPrefix(string(t.State.Name), "wait_barrier") {
+		// Its runtime has helpers wait for target tasks in the barrier at the end of a region of their own.
+		t.State = &picture.State{Name: picture.StateIdle, Source: picture.StateInferred,
+			Evidence: "it is a hidden helper thread, and executes no task; " + ts.Evidence}
+		t.WaitID, t.WaitKind, t.WaitName = nil, "", ""
+		return handles.StateIdle
 	}
 	return ts.State
 }

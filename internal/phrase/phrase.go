@@ -151,6 +151,9 @@ func TargetConstruct(t *picture.TargetConstruct) string {
 	switch {
 	case t.OnHost:
 		s += ", executed by the thread itself: no device executes it"
+		if t.HostReason != "" {
+			s += " (" + t.HostReason + ")"
+		}
 	case t.Executes:
 		s += ", executed by the thread itself"
 	}

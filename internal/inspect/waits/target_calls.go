@@ -2,6 +2,7 @@ package waits
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -10,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -39,11 +41,13 @@ func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
 		}
 		if inner >= 0 && inner == i-1 { // called by frame i itself
 			if name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC()); isRegion(name) {
-				t := &picture.TargetConstruct{Construct: "target", Executes: true, OnHost: true}
-				t.Evidence = "the program called the region's function itself: no device executes it"
+				t := nw.hostConstruct(f, "the program called the region's function itself: no device executes it")
 				nw.nameRegion(t, st, inner, name)
 				return t
 			}
+		}
+		if t := nw.inlinedTarget(st, i); t != nil {
+			return t
 		}
 		if i > 0 && inner != i-1 {
 			function := nw.code.CallTarget(f.PC)
@@ -56,6 +60,34 @@ func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
 	return nil
 }
 
+// hostConstruct returns a target region that the thread executes on the host, called by frame f.
+func (nw *nativeWaits) hostConstruct(f unwind.Frame, evidence string) *picture.TargetConstruct {
+	t := &picture.TargetConstruct{Construct: "target", Executes: true, OnHost: true, Evidence: evidence}
+	if _, _, ok := nw.entryTable(f.LookupPC()); !ok {
+		t.HostReason = "the program has no code for devices: it was not compiled for any (-fopenmp-targets)"
+	}
+	return t
+}
+
+// inlinedTarget returns the target region whose function for the host is inlined in frame i, nil if there is none. The
+// functions for devices that are the host are inlined in regions, too.
+func (nw *nativeWaits) inlinedTarget(st *stacks.Stack, i int) *picture.TargetConstruct {
+	pc := st.Frames[i].LookupPC()
+	fs := nw.code.NativeNames(pc, stacks.KindUser)
+	at := slices.IndexFunc(fs, func(f symbolize.Frame) bool { return f.Inlined && isRegion(f.Linkage) })
+	if at < 0 {
+		return nil
+	}
+	if name, _ := nw.code.Symbols.Linkage(pc); isRegion(name) {
+		return nil
+	}
+	t := nw.hostConstruct(st.Frames[i], "the thread is in the region's function for the host, which is inlined: "+
+		"no device executes it")
+	nw.nameRegion(t, st, -1, fs[at].Linkage)
+	t.File = fs[at].File
+	return t
+}
+
 // isRegion reports whether clang gave the name to a target region's function itself, not to a part of it.
 func isRegion(name string) bool {
 	_, _, ok := symbolize.TargetRegion(name)
@@ -63,13 +95,22 @@ func isRegion(name string) bool {
 }
 
 // describeTarget describes the construct that frame caller executes by a call. The thread executes the region itself if
-// the next frame of the program inwards, inner, is the region's function. It returns nil if that is another function:
-// the library calls the program for other reasons, too.
+// the next frame of the program inwards, inner, is the region's function, or if a plugin calls that function, which has
+// no frame if it ended in a tail call. It returns nil if inner is another function: the library calls the program for
+// other reasons, too.
 func (nw *nativeWaits) describeTarget(st *stacks.Stack, caller, inner int, function string,
 	c rtl.TargetCall) *picture.TargetConstruct {
 	t := &picture.TargetConstruct{Construct: c.Construct(), Call: function}
 	nw.readDevice(t, st, caller, c)
 	switch {
+	case c.Kind == picture.WaitDevice && !c.Fallback && nw.calledByPlugin(st, inner, caller):
+		t.Executes = true
+		t.Evidence = "the plugin for the host has called the region's function on this thread"
+		if inner >= 0 {
+			if name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC()); !isRegion(name) {
+				inner = -1
+			}
+		}
 	case inner < 0 && c.Fallback: // the runtime may wait for other things in it
 		return nil
 	case inner < 0:
@@ -92,6 +133,20 @@ func (nw *nativeWaits) describeTarget(st *stacks.Stack, caller, inner int, funct
 	}
 	nw.nameTarget(t, st, caller, inner, c)
 	return t
+}
+
+// calledByPlugin reports whether a plugin for the host has called a region between frames inner and caller of a stack.
+// Plugins use libffi for target regions alone, and only compiled code forks parallel regions. Since LLVM 19, libffi is
+// a part of the library.
+func (nw *nativeWaits) calledByPlugin(st *stacks.Stack, inner, caller int) bool {
+	return slices.ContainsFunc(st.Frames[inner+1:caller], func(f unwind.Frame) bool {
+		if f.Module == nil || rtl.IsForeignCaller(f.Module.Path) {
+			return f.Module != nil
+		}
+		name, _, _ := nw.code.Symbols.Exported(f.LookupPC())
+		kind, _ := rtl.ForkCallOf(name)
+		return kind == rtl.ForkMakes
+	})
 }
 
 // Numbers of devices that compilers pass for none: the default device, and the host by GNU's compilers.
@@ -180,11 +235,21 @@ func (nw *nativeWaits) targetWait(n *teams.Thread) (wait, bool) {
 	return wait{Wait: picture.Wait{Kind: c.Kind, Name: t.Place(), Evidence: t.Evidence}}, true
 }
 
-// An entry of clang's table of target regions and variables: the address of the region's identifier, that of its name,
-// its size and flags. Since LLVM 21, the section and the entries have another form.
+// entryForm is a form of clang's table of target regions and variables.
+type entryForm struct {
+	section string
+	size    uint64 // of an entry
+	id      uint64 // offset of the address of the region's identifier; that of its name follows
+	bytes   uint64 // size of the table
+}
+
+// entryForms are those of clang: an entry had the addresses first, until LLVM 21 put a version and a kind in front.
+var entryForms = [...]entryForm{
+	{section: "omp_offloading_entries", size: 32, id: 0},
+	{section: "llvm_offload_entries", size: 56, id: 16},
+}
+
 const (
-	entrySection = "omp_offloading_entries"
-	entrySize    = 32
 	maxEntries   = 1 << 16 // more than the target regions of any program
 	maxEntryName = 1 << 12 // bytes
 )
@@ -192,23 +257,34 @@ const (
 // entryName returns the name of the region with the identifier at address id, by the table of the module with the code
 // at pc; "" if the table does not have it.
 func (nw *nativeWaits) entryName(pc, id uint64) string {
-	low, size, ok := nw.code.Symbols.SectionAt(pc, entrySection)
+	low, form, ok := nw.entryTable(pc)
 	if !ok {
 		return ""
 	}
-	table := make([]byte, min(size, maxEntries*entrySize)/entrySize*entrySize)
+	table := make([]byte, min(form.bytes, maxEntries*form.size)/form.size*form.size)
 	if nw.target.ReadMemory(callbacks.Addr(low), table) != nil {
 		return ""
 	}
-	for ; len(table) > 0; table = table[entrySize:] {
-		if callbacks.Word(table[:8]) != id {
+	for ; len(table) > 0; table = table[form.size:] {
+		if callbacks.Word(table[form.id:][:8]) != id {
 			continue
 		}
-		name, err := layout.ReadString(nw.target, callbacks.Addr(callbacks.Word(table[8:16])), maxEntryName)
+		name, err := layout.ReadString(nw.target, callbacks.Addr(callbacks.Word(table[form.id+8:][:8])), maxEntryName)
 		if err != nil {
 			return ""
 		}
 		return name
 	}
 	return ""
+}
+
+// entryTable returns the address of the table of target regions in the module with the code at pc, and its form.
+func (nw *nativeWaits) entryTable(pc uint64) (low uint64, form entryForm, ok bool) {
+	for _, form := range entryForms {
+		if low, size, ok := nw.code.Symbols.SectionAt(pc, form.section); ok {
+			form.bytes = size
+			return low, form, true
+		}
+	}
+	return 0, entryForm{}, false
 }

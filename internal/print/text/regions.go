@@ -179,8 +179,13 @@ func (t regionTree) regionText(r picture.Region, levels string) string {
 	if r.Level == 0 && r.Parent != "" {
 		return fmt.Sprintf("one team of a league of %d (level 0): %s", r.League, t.memberText(r))
 	}
-	if r.Level == 0 {
+	switch helpers := t.areHelpers(r.Threads); {
+	case r.Level == 0 && helpers:
+		return "helper threads of the runtime, for target tasks (level 0): " + t.memberText(r)
+	case r.Level == 0:
 		return "serial code (level 0): " + t.memberText(r)
+	case helpers:
+		return fmt.Sprintf("team of %d helper threads: %s", r.TeamSize, t.memberText(r))
 	}
 	kind := "parallel"
 	if r.Serialized {
@@ -191,6 +196,17 @@ func (t regionTree) regionText(r picture.Region, levels string) string {
 	}
 	at := cmp.Or(phrase.CodeName(r.Function), "construct unknown")
 	return fmt.Sprintf("%s %s, %s, team of %d: %s", kind, t.cyan(at), levels, r.TeamSize, t.memberText(r))
+}
+
+// areHelpers reports whether all threads with the given LWPs are hidden helper threads.
+func (t regionTree) areHelpers(lwps []int) bool {
+	helpers := 0
+	for i := range t.pic.Threads {
+		if th := &t.pic.Threads[i]; th.Hidden && slices.Contains(lwps, th.LWP) {
+			helpers++
+		}
+	}
+	return helpers > 0 && helpers == len(lwps)
 }
 
 // maxNumbers bounds the numbers and ranges of the members of a region.

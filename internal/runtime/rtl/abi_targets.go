@@ -2,6 +2,7 @@ package rtl
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -62,15 +63,46 @@ var targetCalls = map[string]TargetCall{
 // IsOffloadModule reports whether a file is LLVM's offloading library, a plugin of it, or the library by which the
 // plugin for the host calls target regions.
 func IsOffloadModule(path string) bool {
-	base := filepath.Base(path)
-	return strings.HasPrefix(base, "libomptarget.") || strings.HasPrefix(base, "libffi.")
+	return strings.HasPrefix(filepath.Base(path), "libomptarget.") || IsForeignCaller(path)
 }
+
+// IsForeignCaller reports whether a file is the library by which the plugin for the host calls target regions.
+func IsForeignCaller(path string) bool { return strings.HasPrefix(filepath.Base(path), "libffi.") }
 
 // IsDeviceDriver reports whether a file is a library by which plugins drive devices.
 func IsDeviceDriver(path string) bool {
 	base := filepath.Base(path)
 	return strings.HasPrefix(base, "libcuda.") || strings.HasPrefix(base, "libhsa-runtime64.") ||
 		strings.HasPrefix(base, "libamdhip64.") || strings.HasPrefix(base, "libze_")
+}
+
+// firstBuiltIn is the release of LLVM's offloading library from which on it contains its plugins.
+const firstBuiltIn = 19
+
+// MissingPlugin explains that a process with the given files has loaded the library for target constructs, but no
+// plugin for devices. call is the function by which the program executes a construct, "" if it called none. The
+// explanation is "" if a plugin is loaded, or if that is not known.
+func MissingPlugin(call string, files []string) string {
+	release := func(prefix string) string {
+		for _, path := range files {
+			if rest, ok := strings.CutPrefix(filepath.Base(path), prefix); ok {
+				return rest
+			}
+		}
+		return ""
+	}
+	if strings.HasPrefix(call, "GOMP_") {
+		if len(files) == 0 || release("libgomp-plugin-") != "" {
+			return ""
+		}
+		return "libgomp has loaded no plugin for devices"
+	}
+	major, _, _ := strings.Cut(release("libomptarget.so."), ".")
+	n, err := strconv.Atoi(major)
+	if err != nil || n >= firstBuiltIn || release("libomptarget.rtl.") != "" {
+		return ""
+	}
+	return "LLVM's offloading library has loaded no plugin for devices"
 }
 
 // CopiesVariables reports whether an exported function of a runtime may execute a construct at once, with copies of

@@ -14,7 +14,7 @@ import (
 // TestHostOffload compares the events of target constructs on a device that is the host with the program's
 // output: their kinds, places and numbers, and the source and destination of copies.
 func TestHostOffload(t *testing.T) {
-	exe, runtime := omptest.CompileOffload(t, filepath.Join("testdata", "offload.c"))
+	exe, runtime := omptest.CompileOffload(t, 19, filepath.Join("testdata", "offload.c"))
 	p := run(t, runtime, exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t))
 	var mapped uint64
 	if _, err := fmt.Sscanf(p.said, "READY %d", &mapped); err != nil {

@@ -3795,8 +3795,10 @@ type TargetConstruct struct {
 	// No device executes the region: the host does.
 	OnHost bool `protobuf:"varint,9,opt,name=on_host,json=onHost,proto3" json:"on_host,omitempty"`
 	// The runtime's function that the program called.
-	Call          string `protobuf:"bytes,10,opt,name=call,proto3" json:"call,omitempty"`
-	Evidence      string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Call     string `protobuf:"bytes,10,opt,name=call,proto3" json:"call,omitempty"`
+	Evidence string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// The reason why no device executes the region, if it is known.
+	HostReason    string `protobuf:"bytes,12,opt,name=host_reason,json=hostReason,proto3" json:"host_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3904,6 +3906,13 @@ func (x *TargetConstruct) GetCall() string {
 func (x *TargetConstruct) GetEvidence() string {
 	if x != nil {
 		return x.Evidence
+	}
+	return ""
+}
+
+func (x *TargetConstruct) GetHostReason() string {
+	if x != nil {
+		return x.HostReason
 	}
 	return ""
 }
@@ -11832,7 +11841,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05_leftB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\x05\n" +
-	"\x03_at\"\xbf\x02\n" +
+	"\x03_at\"\xe0\x02\n" +
 	"\x0fTargetConstruct\x12\x1c\n" +
 	"\tconstruct\x18\x01 \x01(\tR\tconstruct\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -11845,7 +11854,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aon_host\x18\t \x01(\bR\x06onHost\x12\x12\n" +
 	"\x04call\x18\n" +
 	" \x01(\tR\x04call\x12\x1a\n" +
-	"\bevidence\x18\v \x01(\tR\bevidenceB\t\n" +
+	"\bevidence\x18\v \x01(\tR\bevidence\x12\x1f\n" +
+	"\vhost_reason\x18\f \x01(\tR\n" +
+	"hostReasonB\t\n" +
 	"\a_device\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +

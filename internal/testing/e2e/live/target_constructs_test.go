@@ -67,8 +67,16 @@ func lineOf(t *testing.T, file, text string) int {
 // TestTargetWaits looks at threads that wait in LLVM's offloading library for a device, in each kind of construct, with
 // symbols and without: state, construct, line, device, and the verdict that names them.
 func TestTargetWaits(t *testing.T) {
+	for _, major := range []int{14, 16, 19} {
+		t.Run(fmt.Sprint(major), func(t *testing.T) { checkTargetWaits(t, major) })
+	}
+}
+
+// checkTargetWaits is TestTargetWaits for a release of LLVM.
+func checkTargetWaits(t *testing.T, major int) {
+	t.Helper()
 	const source = "target_constructs.c"
-	exe, runtime := omptest.CompileOffload(t, filepath.Join("testdata", source))
+	exe, runtime := omptest.CompileOffload(t, major, filepath.Join("testdata", source))
 	driver := filepath.Join(t.TempDir(), "libcuda.so.1")
 	e2e.RunCompiler(t, exec.Command(omptest.Program(t, "gcc"), "-shared", "-fPIC", "-O1", "-fno-builtin", "-o", driver,
 		filepath.Join("testdata", "device_driver.c")))
@@ -138,11 +146,27 @@ func TestTargetWaits(t *testing.T) {
 	}
 }
 
+// TestTargetEntries looks at a stripped program with the table of target regions of LLVM 21, whose compiler Debian 12
+// lacks: the table names the region.
+func TestTargetEntries(t *testing.T) {
+	runtime := omptest.Libgomp(t)
+	gcc, dir := omptest.Program(t, "gcc"), t.TempDir()
+	library, exe := filepath.Join(dir, "libomptarget.so"), filepath.Join(dir, "program")
+	e2e.RunCompiler(t, exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", library,
+		filepath.Join("testdata", "offload_library.c")))
+	e2e.RunCompiler(t, exec.Command(gcc, "-O1", "-s", "-fopenmp", "-o", exe,
+		filepath.Join("testdata", "offload_entries.c"), library, "-Wl,-rpath,"+dir))
+	_, th := awaitTarget(t, startTarget(t, runtime, []string{exe}))
+	if got := th.Target.Place(); th.State.Name != picture.StateTarget || got != "saxpy line 9 on device 2" {
+		t.Errorf("the thread is in %s, in %q: %+v", th.State.Name, got, th.Target)
+	}
+}
+
 // TestTargetWorks looks at threads that execute a target region themselves, on a device of LLVM's that is the host and
 // on the host by GNU's runtime: they are at work, and no hang is reported.
 func TestTargetWorks(t *testing.T) {
 	const source = "target_constructs.c"
-	llvm, runtime := omptest.CompileOffload(t, filepath.Join("testdata", source))
+	llvm, runtime := omptest.CompileOffload(t, 19, filepath.Join("testdata", source))
 	gnu := filepath.Join(t.TempDir(), "gnu")
 	e2e.RunCompiler(t, exec.Command(omptest.Program(t, "gcc"), "-g", "-O1", "-fopenmp", "-foffload=disable", "-o", gnu,
 		filepath.Join("testdata", source)))
@@ -153,7 +177,8 @@ func TestTargetWorks(t *testing.T) {
 		says      string
 	}{
 		{"llvm", llvm, runtime, false, "on device 2, executed by the thread itself"},
-		{"gnu", gnu, omptest.Libgomp(t), true, "on the host, executed by the thread itself: no device executes it"},
+		{"gnu", gnu, omptest.Libgomp(t), true, "on the host, executed by the thread itself: no device executes it " +
+			"(libgomp has loaded no plugin for devices)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pic, th := awaitTarget(t, startTarget(t, c.runtime, []string{c.exe, "4"}))

@@ -1,0 +1,38 @@
+package inspect
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// explainHostTargets adds the reasons why target regions are executed by the host.
+func (p *factParts) explainHostTargets(pic *picture.Picture) {
+	for i := range pic.Threads {
+		t := pic.Threads[i].Target
+		if t == nil || !t.OnHost || t.HostReason != "" {
+			continue
+		}
+		if v, _ := p.settings.Value("target-offload-var"); v == "disabled" {
+			t.HostReason = "OMP_TARGET_OFFLOAD=disabled"
+			continue
+		}
+		t.HostReason = rtl.MissingPlugin(t.Call, p.environment.moduleFiles())
+	}
+}
+
+// moduleFiles returns the files of the target's modules, nil if they are unknown.
+func (e *environment) moduleFiles() (paths []string) {
+	lister, ok := e.target.(callbacks.ModuleLister)
+	if !ok {
+		return nil
+	}
+	modules, err := lister.Modules()
+	if err != nil {
+		return nil
+	}
+	for _, m := range modules {
+		paths = append(paths, m.Path)
+	}
+	return paths
+}

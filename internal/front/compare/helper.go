@@ -334,13 +334,8 @@ func (l *lender) read(a uint64, p []byte, text bool) error {
 		copy(p, binary.NativeEndian.AppendUint64(nil, uint64(n)))
 		return nil
 	}
-	if !text {
-		return l.target.ReadMemory(callbacks.Addr(a), p)
+	if text {
+		return extended.ReadText(l.target, callbacks.Addr(a), p)
 	}
-	for i := range p {
-		if err := l.target.ReadMemory(callbacks.Addr(a+uint64(i)), p[i:i+1]); err != nil || p[i] == 0 {
-			return err
-		}
-	}
-	return nil
+	return l.target.ReadMemory(callbacks.Addr(a), p)
 }

@@ -32,7 +32,7 @@ type doctor struct {
 func (in *Inspector) Doctor() []picture.Check {
 	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.threads.states,
 		in.threads.unread()}
-	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(),
+	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(), d.checkDevices(),
 		[]picture.Check{d.checkStacks()}, d.checkInterpreters(), []picture.Check{d.checkLines()})
 }
 
@@ -86,6 +86,32 @@ func (d *doctor) checkModules() []picture.Check {
 	}
 	detail := fmt.Sprintf("%d of %d found, by build ID where there is one", have, len(mods))
 	return append([]picture.Check{{Name: "files", Status: checkStatus(have, len(mods)), Detail: detail}}, out...)
+}
+
+// checkDevices describes the libraries by which the program uses devices.
+func (d *doctor) checkDevices() []picture.Check {
+	files := (&environment{target: d.target}).moduleFiles()
+	libraries, plugins := rtl.OffloadFiles(files)
+	if len(libraries) == 0 && len(plugins) == 0 {
+		return nil
+	}
+	for i, path := range plugins {
+		plugins[i] = filepath.Base(path)
+	}
+	c := picture.Check{Name: "devices", Status: picture.CheckOK}
+	switch why := rtl.MissingPlugin("", files); {
+	case len(libraries) > 1:
+		c.Status = picture.CheckPartly
+		c.Detail = fmt.Sprintf("%d offloading libraries, %s: each has devices and mapped data of its own",
+			len(libraries), strings.Join(libraries, " and "))
+		c.Fix = "link all parts of the program with the same one"
+	case why != "":
+		c.Detail = why + ", so the host executes target regions; " + libraries[0]
+	default:
+		c.Detail = "through " + strings.Join(slices.Concat(libraries, plugins), ", ") +
+			"; their state, and the data that is mapped to them, are not known"
+	}
+	return []picture.Check{c}
 }
 
 func checkStatus(have, want int) picture.CheckStatus {

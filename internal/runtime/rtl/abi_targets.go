@@ -79,30 +79,39 @@ func IsDeviceDriver(path string) bool {
 // firstBuiltIn is the release of LLVM's offloading library from which on it contains its plugins.
 const firstBuiltIn = 19
 
-// MissingPlugin explains that a process with the given files has loaded the library for target constructs, but no
-// plugin for devices. call is the function by which the program executes a construct, "" if it called none. The
-// explanation is "" if a plugin is loaded, or if that is not known.
+// OffloadFiles returns the files that are LLVM's offloading library, and those that are plugins for devices, also of
+// GNU's runtime.
+func OffloadFiles(files []string) (libraries, plugins []string) {
+	for _, path := range files {
+		switch base := filepath.Base(path); {
+		case strings.HasPrefix(base, "libomptarget.so"):
+			libraries = append(libraries, path)
+		case strings.HasPrefix(base, "libomptarget.rtl."), strings.HasPrefix(base, "libgomp-plugin-"):
+			plugins = append(plugins, path)
+		}
+	}
+	return libraries, plugins
+}
+
+// MissingPlugin explains that a process with the given files has the library for target constructs, but no plugin for
+// devices: those that find no device are not kept. call is the function by which the program executes a construct, ""
+// if it called none. The explanation is "" if a plugin is loaded, or if that is not known.
 func MissingPlugin(call string, files []string) string {
-	release := func(prefix string) string {
-		for _, path := range files {
-			if rest, ok := strings.CutPrefix(filepath.Base(path), prefix); ok {
-				return rest
-			}
-		}
+	libraries, plugins := OffloadFiles(files)
+	switch {
+	case len(files) == 0 || len(plugins) > 0:
+		return ""
+	case strings.HasPrefix(call, "GOMP_"):
+		return "libgomp found no device: no plugin is loaded"
+	case len(libraries) != 1:
 		return ""
 	}
-	if strings.HasPrefix(call, "GOMP_") {
-		if len(files) == 0 || release("libgomp-plugin-") != "" {
-			return ""
-		}
-		return "libgomp has loaded no plugin for devices"
-	}
-	major, _, _ := strings.Cut(release("libomptarget.so."), ".")
-	n, err := strconv.Atoi(major)
-	if err != nil || n >= firstBuiltIn || release("libomptarget.rtl.") != "" {
+	release := strings.TrimPrefix(filepath.Base(libraries[0]), "libomptarget.so.")
+	major, _, _ := strings.Cut(release, ".")
+	if n, err := strconv.Atoi(major); err != nil || n >= firstBuiltIn {
 		return ""
 	}
-	return "LLVM's offloading library has loaded no plugin for devices"
+	return "LLVM's offloading library found no device: no plugin is loaded"
 }
 
 // CopiesVariables reports whether an exported function of a runtime may execute a construct at once, with copies of

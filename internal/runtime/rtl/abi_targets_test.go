@@ -19,7 +19,7 @@ func TestMissingPlugin(t *testing.T) {
 		{"GOMP_target_ext", "", ""},
 	} {
 		got := MissingPlugin(c.call, strings.Fields(c.files))
-		if c.want == "" && got != "" || c.want != "" && got != c.want+" has loaded no plugin for devices" {
+		if c.want == "" && got != "" || c.want != "" && got != c.want+" found no device: no plugin is loaded" {
 			t.Errorf("%q with %q: %q, want %q", c.call, c.files, got, c.want)
 		}
 	}

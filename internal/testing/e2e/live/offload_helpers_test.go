@@ -62,15 +62,27 @@ func checkHelpers(t *testing.T, pic *picture.Picture) (helpers int) {
 	return helpers
 }
 
+// doctorText returns what doctor prints about a process, as one line.
+func doctorText(t *testing.T, pid int) string {
+	t.Helper()
+	_, text, _ := e2e.Output(t, "doctor", fmt.Sprint(pid))
+	return strings.Join(strings.Fields(text), " ")
+}
+
 // TestOffloadHelpers looks at programs whose helper threads for deferred target regions have no work: beside threads
 // that work, beside a deadlock, and beside a team that a plugin for the host executes within a target region.
 func TestOffloadHelpers(t *testing.T) {
 	for _, major := range []int{14, 16, 19} {
 		exe, runtime := omptest.CompileOffload(t, major, filepath.Join("testdata", helpersSource))
 		t.Run(fmt.Sprintf("%d healthy", major), func(t *testing.T) {
-			pic := awaitStates(t, startTarget(t, runtime, []string{exe, "0"}), 2, "wait_barrier", "work_")
+			pid := startTarget(t, runtime, []string{exe, "0"})
+			pic := awaitStates(t, pid, 2, "wait_barrier", "work_")
 			if n := checkHelpers(t, pic); n != 8 {
 				t.Errorf("%d helpers, want 8", n)
+			}
+			text := doctorText(t, pid)
+			if !strings.Contains(text, "devices: through ") || !strings.Contains(text, "/libomptarget.so") {
+				t.Errorf("doctor does not have the library:\n%s", text)
 			}
 			for _, v := range pic.Verdicts {
 				if v.Severity == picture.SeverityHang {
@@ -141,18 +153,24 @@ func TestHostFallback(t *testing.T) {
 		alone := runtime // without the directory with the plugin
 		_, alone.Dir, _ = strings.Cut(runtime.Dir, ":")
 		all = append(all, fallback{"no plugin", exe, alone, nil,
-			"LLVM's offloading library has loaded no plugin for devices"})
+			"LLVM's offloading library found no device: no plugin is loaded"})
 	}
 	all = append(all,
 		fallback{"no code", build("clang-16"), omptest.RuntimeOf(t, 16), nil,
 			"the program has no code for devices: it was not compiled for any (-fopenmp-targets)"},
 		fallback{"gnu", build("gcc", "-foffload=disable"), omptest.Libgomp(t), nil,
-			"libgomp has loaded no plugin for devices"})
+			"libgomp found no device: no plugin is loaded"})
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			pid := startTarget(t, c.runtime, []string{c.exe, "3"}, c.env...)
 			pic := awaitStates(t, pid, 2, "wait_barrier", "work_")
 			checkHelpers(t, pic)
+			if c.name == "no plugin" {
+				text := doctorText(t, pid)
+				if !strings.Contains(text, "devices: "+c.reason+", so the host executes target regions") {
+					t.Errorf("doctor does not have the reason:\n%s", text)
+				}
+			}
 			i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.Target != nil })
 			if i < 0 {
 				t.Fatalf("no thread is in a target construct: %+v", pic.Threads)

@@ -178,7 +178,7 @@ func TestTargetWorks(t *testing.T) {
 	}{
 		{"llvm", llvm, runtime, false, "on device 2, executed by the thread itself"},
 		{"gnu", gnu, omptest.Libgomp(t), true, "on the host, executed by the thread itself: no device executes it " +
-			"(libgomp has loaded no plugin for devices)"},
+			"(libgomp found no device: no plugin is loaded)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pic, th := awaitTarget(t, startTarget(t, c.runtime, []string{c.exe, "4"}))

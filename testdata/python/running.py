@@ -1,36 +1,17 @@
 # running.py OUTPUT: threads that execute Python code of many kinds all the time. In a first pass, Python itself reports
-# each call (sys.setprofile). The program writes them to OUTPUT, sorted: "call FILE FUNCTION LINE FILE FUNCTION" for a
-# call at a line, "line FILE FUNCTION LINE" for each line of a function, "root FILE FUNCTION" for the outermost ones.
-# Then it prints "ready" and executes the same code without an end.
+# each call, which the program writes to OUTPUT (known_calls.py). Then it prints "ready" and executes the same code
+# without an end.
 import ctypes
 import functools
-import os
 import sys
 import threading
+
+sys.dont_write_bytecode = True
+import known_calls
 
 libc = ctypes.CDLL(None)
 COMPARE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 ROUNDS = 3
-seen = set()
-
-
-def name(code):
-    return f"{os.path.basename(code.co_filename)} {code.co_name}"
-
-
-def record(frame, event, _):
-    if event != "call":
-        return
-    while frame is not None:
-        code, outer = frame.f_code, frame.f_back
-        for _, _, line in code.co_lines():
-            if line:
-                seen.add(f"line {name(code)} {line}")
-        if outer is None:
-            seen.add(f"root {name(code)}")
-        else:
-            seen.add(f"call {name(outer.f_code)} {outer.f_lineno} {name(code)}")
-        frame = outer
 
 
 def spend(n):
@@ -128,11 +109,10 @@ def work(training):
 
 def run(training):
     if training:
-        sys.setprofile(record)
-        threading.setprofile(record)
+        sys.setprofile(known_calls.record)
+        threading.setprofile(known_calls.record)
     else:
-        with open(sys.argv[1], "w", encoding="utf-8") as out:
-            out.write("\n".join(sorted(seen)))
+        known_calls.write(sys.argv[1])
         print("ready", flush=True)
     other = threading.Thread(target=work, args=(training,), name="other", daemon=True)
     other.start()

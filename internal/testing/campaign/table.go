@@ -54,10 +54,15 @@ var campaigns = []campaign{
 		tests:   []string{"TestRecordedStates"}, packages: []string{endToEnd + "record"},
 	},
 	{
-		name: "python", checks: "each stack of running Python threads is one that the program can have",
-		needs: "python3", time: "10 min",
-		options: []option{{"looks", "500", "looks at a program with two busy threads"}},
-		tests:   []string{"TestPythonRunning"}, packages: []string{endToEnd + "report"},
+		name: "python",
+		checks: "each stack of running Python threads is one that the program can have; no look at programs with " +
+			"numpy, scikit-learn, PyTorch and numba finds a hang",
+		needs: "python3, Debian's packages", time: "2 h",
+		options: []option{
+			{"looks", "500", "looks at a program with two busy threads"},
+			{"libraries", "1000", "looks at all programs with libraries together"},
+		},
+		tests: []string{"TestPythonRunning", "TestPythonLibraries"}, packages: []string{endToEnd + "report"},
 	},
 	{
 		name: "generated", checks: "answers about random programs are those that their threads noted",

@@ -53,6 +53,22 @@ PYTHONHOME=$root/usr exec $loader --library-path $root/`+arch+`:$root/lib/x86_64
 	return filepath.Join(dir, "start")
 }
 
+// PythonLibraries returns the path of Debian 12's Python with libraries that use OpenMP: numpy with OpenBLAS,
+// scikit-learn, PyTorch and numba. The path is that of a script.
+func PythonLibraries(tb testing.TB) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	packages := []string{"python3-torch", "python3-sklearn", "python3-numba", "libopenblas0-openmp"}
+	dir := closure(tb, "bookworm", packages, `#!/bin/sh
+root=$(dirname "$0")
+lib=$root/`+arch+`
+export PYTHONHOME=$root/usr PYTHONPATH=$root/usr/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
+exec $root/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 \
+	--library-path $lib/openblas-openmp:$lib:$root/lib/x86_64-linux-gnu:$root/usr/lib $root/usr/bin/python3.11 "$@"
+`)
+	return filepath.Join(dir, "start")
+}
+
 // ROf returns the path of R of a release of Debian, with its own C library, OpenBLAS with OpenMP, and data.table. The
 // path is that of a script.
 func ROf(tb testing.TB, suite string) string {

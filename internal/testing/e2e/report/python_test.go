@@ -519,8 +519,14 @@ func startPythonFrames(t *testing.T, python string) (pid int, frames []string) {
 // one the program has continued to another line. Functions have qualified names from 3.11 on.
 func checkPythonFrames(t *testing.T, pic *picture.Picture, want []string) {
 	t.Helper()
+	checkThreadFrames(t, pic, pic.Threads[0], want)
+}
+
+// checkThreadFrames does so with a thread.
+func checkThreadFrames(t *testing.T, pic *picture.Picture, th picture.Thread, want []string) {
+	t.Helper()
 	var got []string
-	for _, f := range pic.Threads[0].UserStack {
+	for _, f := range th.UserStack {
 		if f.Language != "" {
 			got = append(got, fmt.Sprintf("%s %s %d", f.Function[strings.LastIndexByte(f.Function, '.')+1:],
 				filepath.Base(f.File), f.Line))
@@ -529,7 +535,7 @@ func checkPythonFrames(t *testing.T, pic *picture.Picture, want []string) {
 		}
 	}
 	if len(got) != len(want) || !slices.Equal(got[1:], want[1:]) {
-		t.Errorf("frames %q, want %q; errors %q, warnings %q", got, want, pic.Threads[0].Errors, pic.Warnings)
+		t.Errorf("frames %q, want %q; errors %q, warnings %q", got, want, th.Errors, pic.Warnings)
 	}
 }
 

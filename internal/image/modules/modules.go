@@ -87,6 +87,7 @@ type Table struct {
 	opts    Options
 	entries []*entry // link order, executable first
 	byLow   []*entry
+	byName  func() map[string][]*entry // link order
 	taken   *budget.Ledger
 	vdso    uint64 // address of the kernel's module; 0 without one
 	storage func() *libc.Storage
@@ -111,6 +112,7 @@ type entry struct {
 func Find(f Facts, o Options) *Table {
 	t := &Table{facts: f, opts: o, taken: o.Memory.Part(), vdso: f.Auxv[atSYSINFOEHDR]}
 	t.storage = sync.OnceValue(func() *libc.Storage { return libc.FindStorage(t) })
+	t.byName = sync.OnceValue(t.indexNames)
 	main := t.findMain()
 	list := t.memory().linkMaps(main)
 	if len(list) > 0 && main.isLoader() && list[0].dynamic != main.dynamic {
@@ -338,17 +340,42 @@ func (t *Table) entryAt(a callbacks.Address) *entry {
 	return t.byLow[i]
 }
 
-// named reports whether file is a name of the module: its path or base name. An empty file matches every
-// module.
-func (e *entry) named(file string) bool {
-	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" &&
-		file == path.Base(e.mod.File) {
-		return true
+// named returns the modules with a path, a base name or a name for the linker (soname), or all of them for "". A
+// process may have hundreds of modules, and each of them is searched for several runtimes' symbols.
+func (t *Table) named(file string) []*entry {
+	if file == "" {
+		return t.entries
 	}
-	if slices.ContainsFunc(e.names, func(n string) bool { return file == n || file == path.Base(n) }) {
-		return true
+	return t.byName()[file]
+}
+
+// indexNames returns the modules by each of their names.
+func (t *Table) indexNames() map[string][]*entry {
+	index := map[string][]*entry{}
+	for _, e := range t.entries {
+		for _, name := range e.allNames() {
+			if same := index[name]; len(same) == 0 || same[len(same)-1] != e {
+				index[name] = append(same, e)
+			}
+		}
 	}
-	return e.file != nil && file == e.file.Soname()
+	return index
+}
+
+// allNames returns the paths and names of a module. Some may be equal.
+func (e *entry) allNames() []string {
+	paths := slices.Concat([]string{e.mod.Path}, e.names)
+	if e.mod.File != "" {
+		paths = append(paths, e.mod.File)
+	}
+	names := paths
+	for _, p := range paths {
+		names = append(names, path.Base(p))
+	}
+	if e.file != nil {
+		names = append(names, e.file.Soname())
+	}
+	return names
 }
 
 // LinkMapAddresses returns the addresses of the modules' struct link_map in the loader, in link order.

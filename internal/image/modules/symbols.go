@@ -26,10 +26,7 @@ func (t *Table) find(name, file string, tls bool) (*entry, elfx.Symbol, error) {
 	var local *entry
 	var localSymbol elfx.Symbol
 	unread := 0
-	for _, e := range t.entries {
-		if !e.named(file) {
-			continue
-		}
+	for _, e := range t.named(file) {
 		if e.file == nil {
 			unread++
 		}

@@ -72,10 +72,14 @@ const setting = "KMP_FORKJOIN_BARRIER_PATTERN"
 // filePart is a part of a file, [low, high).
 type filePart struct{ low, high int64 }
 
-// fileParts returns the read-only mapped parts of a module's file, without the debug information, which may be
-// most of the file. It returns nil if the target does not list them.
+// fileParts returns the read-only mapped parts of a module's file that may have constants, without the debug
+// information, which may be most of the file. It returns nil if the target does not list them. If the linker has put
+// the file's headers into a part without code, the constants are in such parts, too.
 func fileParts(t callbacks.Target, mod *callbacks.Module) []filePart {
 	code, rest := moduleParts(t, mod)
+	if slices.ContainsFunc(rest, func(m callbacks.Mapping) bool { return m.File != "" && m.FileOffset == 0 }) {
+		code = nil
+	}
 	var out []filePart
 	for _, m := range slices.Concat(code, rest) {
 		if m.File != "" && m.Perm&callbacks.PermWrite == 0 && m.FileOffset <= math.MaxInt64-m.High.Sub(m.Low) {

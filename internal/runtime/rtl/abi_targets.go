@@ -94,8 +94,8 @@ func OffloadFiles(files []string) (libraries, plugins []string) {
 }
 
 // MissingPlugin explains that a process with the given files has the library for target constructs, but no plugin for
-// devices: those that find no device are not kept. call is the function by which the program executes a construct, ""
-// if it called none. The explanation is "" if a plugin is loaded, or if that is not known.
+// devices. call is the function by which the program executes a construct, "" if it called none. The explanation is ""
+// if a plugin is loaded, which may have found no device, or if that is not known.
 func MissingPlugin(call string, files []string) string {
 	libraries, plugins := OffloadFiles(files)
 	switch {

@@ -1,6 +1,7 @@
 package rtl
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,5 +23,15 @@ func TestMissingPlugin(t *testing.T) {
 		if c.want == "" && got != "" || c.want != "" && got != c.want+" found no device: no plugin is loaded" {
 			t.Errorf("%q with %q: %q, want %q", c.call, c.files, got, c.want)
 		}
+	}
+}
+
+// TestOffloadFiles finds the offloading libraries and plugins among files.
+func TestOffloadFiles(t *testing.T) {
+	files := []string{"/a/libomp.so.5", "/a/libomptarget.so", "/b/libomptarget.so.19.1",
+		"/a/libomptarget.rtl.cuda.so.16", "/c/libgomp-plugin-nvptx.so.1", "/c/libgomp.so.1"}
+	libraries, plugins := OffloadFiles(files)
+	if !slices.Equal(libraries, files[1:3]) || !slices.Equal(plugins, files[3:5]) {
+		t.Errorf("libraries %q, plugins %q", libraries, plugins)
 	}
 }

@@ -126,6 +126,16 @@ func TestOffloadHelpers(t *testing.T) {
 	}
 }
 
+// TestTwoOffloadLibraries checks that doctor warns of a process with two of LLVM's offloading libraries.
+func TestTwoOffloadLibraries(t *testing.T) {
+	exe, runtime := omptest.CompileOffload(t, 16, filepath.Join("testdata", helpersSource))
+	other := omptest.PackageFile(t, "libomp-14-dev", "usr/lib/llvm-14/lib/libomptarget.so")
+	text := doctorText(t, startTarget(t, runtime, []string{exe, "0"}, "LD_PRELOAD="+other))
+	if !strings.Contains(text, "partly devices: 2 offloading libraries, "+other+" and ") {
+		t.Errorf("doctor does not warn of two libraries:\n%s", text)
+	}
+}
+
 // TestHostFallback looks at target regions that no device executes, and at the reasons: the user disabled offloading,
 // the program has no code for devices, or there is no plugin.
 func TestHostFallback(t *testing.T) {

@@ -147,8 +147,10 @@ func (l *a64lift) immediate() bool {
 			break
 		}
 		l.set(l.rd(), read(l.rm()))
+	case l.matches(0xbfc00000, 0x91800000): // ADDG, SUBG, also of the stack pointer
+		l.emit(Uop{Code: UopForget, Dst: l.rd()})
 	default:
-		l.forget(l.rd()) // tagged addresses, minimum and maximum
+		l.forget(l.rd()) // minimum and maximum
 	}
 	return true
 }

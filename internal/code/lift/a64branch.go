@@ -147,8 +147,11 @@ func (l *a64lift) conditionalCompare() {
 	}
 	kind := FlagsCompare
 	if l.field(30, 1) == 0 {
-		if b.IsReg() {
+		switch {
+		case b.IsReg():
 			kind = FlagsUnknown
+		case b.Val == 0: // which never borrows
+			kind = FlagsResult
 		}
 		b = number(-b.Val)
 	}
@@ -197,7 +200,9 @@ func (l *a64lift) variableShift() {
 		l.divide(kind == 3)
 		return
 	case !ok:
-		l.forget(l.rd())
+		if l.forget(l.rd()); l.field(29, 1) == 1 { // SUBPS
+			l.flags(FlagsUnknown, number(0), number(0))
+		}
 		return
 	}
 	l.compute8(OpAnd, temp1, read(l.rm()), number(uint64(l.size)*8-1))

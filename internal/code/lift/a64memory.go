@@ -140,6 +140,9 @@ func (l *a64lift) pair() {
 		size, signed = 4<<opc, false
 	}
 	offset := l.sfield(15, 7) * uint64(size)
+	if opc == 1 && l.field(22, 1) == 0 && !l.isVector() { // STGP, which also stores a tag
+		size, offset = 8, l.sfield(15, 7)*16
+	}
 	first := offset
 	if mode == 1 { // updates the base afterwards
 		first = 0

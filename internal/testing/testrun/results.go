@@ -36,7 +36,7 @@ type results struct {
 	passed   int
 	skipped  int
 	failed   []string
-	broken   map[string]bool // packages in which a test failed
+	broken   map[string]bool // packages with a failed test, subtests not counted
 	packages []taken
 	tests    []taken
 	passedTo string // file to which the names of packages that did not fail are appended; may be empty
@@ -96,7 +96,6 @@ func (r *results) end(e event, name string) {
 	case e.Test == "":
 		r.endPackage(e, output)
 	case failed:
-		r.broken[e.Package] = true
 		for _, line := range output {
 			fmt.Fprint(r.out, line)
 		}
@@ -108,6 +107,7 @@ func (r *results) end(e event, name string) {
 	r.tests = append(r.tests, taken{name, e.Elapsed})
 	switch {
 	case failed:
+		r.broken[e.Package] = true
 		r.failed = append(r.failed, name)
 	case e.Action == "skip":
 		r.skipped++

@@ -39,6 +39,11 @@ func TestRun(t *testing.T) {
 		"skips": {passes + "func TestB(t *testing.T) { t.Skip() }\n", 1, 0, []string{"1 skipped\n"}},
 		"ends": {passes + "func TestB(t *testing.T) { println(\"last\"); os.Exit(3) }\n", 1, 1,
 			[]string{"example TestB did not end", "last", "FAILED: example\n", "1 passed, 1 failed\n"}},
+		"ends after a subtest has failed": {
+			passes + "func TestB(t *testing.T) {\n" +
+				"t.Run(\"sub\", func(t *testing.T) { t.Error(\"wrong\") })\nos.Exit(3) }\n",
+			1, 1, []string{"wrong", "example TestB did not end", "FAILED: example\n", "1 passed, 1 failed\n"},
+		},
 		"does not build": {"func TestA(t *testing.T) { undefined() }\n", 0, 1,
 			[]string{"undefined: undefined", "FAILED: example\n", "0 passed, 1 failed\n"}},
 	} {

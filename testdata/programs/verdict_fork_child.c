@@ -1,7 +1,8 @@
 /* A child after fork with a runtime that counts on threads of its parent. The situation is
  * argv[2]: 1 the child reaches a parallel region   2 it was forked inside of one, and reaches its
  * barrier   3 it works, and has reached neither   4 it creates threads of its own, which get the
- * stacks of the missing ones, and reaches a parallel region */
+ * stacks of the missing ones, and reaches a parallel region   5 it was forked inside of one, and works
+ * alone, without the runtime */
 #include "truth.h"
 #include <sys/wait.h>
 
@@ -47,7 +48,7 @@ __attribute__((noinline)) static void meet(void) {
   TRUTH_NEVER();
 }
 
-__attribute__((noinline)) static void inside(char **argv) {
+__attribute__((noinline)) static void inside(char **argv, int alone) {
   int pid = -1;
 #pragma omp parallel num_threads(3) firstprivate(pid)
   {
@@ -57,6 +58,8 @@ __attribute__((noinline)) static void inside(char **argv) {
       watch(pid);
     if (pid == 0)
       born(argv);
+    while (pid == 0 && alone)
+      pause();
 #pragma omp barrier
     TRUTH_NEVER();
   }
@@ -71,8 +74,8 @@ static void *other(void *unused) {
 int main(int argc, char **argv) {
   long what = truth_arg(argc, argv, 1, 1);
   truth_init(argc, argv, __FILE__);
-  if (what == 2)
-    inside(argv);
+  if (what == 2 || what == 5)
+    inside(argv, what == 5);
 #pragma omp parallel num_threads(3)
   __atomic_add_fetch(&together, 1, __ATOMIC_SEQ_CST);
   int pid = fork();

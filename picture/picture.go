@@ -301,7 +301,7 @@ type Frame struct {
 // Outlined describes a function that the compiler made from the body of a construct.
 type Outlined struct {
 	// Construct is the construct, such as "parallel" or "task"; empty for a plain function.
-	Construct string `json:"construct,omitempty" pb:"11" schema:"enum=parallel|task|outlined|target"`
+	Construct string `json:"construct,omitempty" pb:"11" schema:"enum=parallel|task|outlined|target|teams"`
 	// In is the function of the program that contains the construct.
 	In string `json:"in,omitempty" pb:"12"`
 }

@@ -68,6 +68,8 @@ func constructName(kind string) string {
 		return "parallel region"
 	case "target":
 		return "target region"
+	case "teams":
+		return "teams region"
 	case "outlined": // the construct is unknown
 		return "construct"
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -61,7 +62,7 @@ func (u *UserModel) Constructs() map[uint64]stacks.Construct {
 	for _, v := range u.regions.All() {
 		if fn := v.Info.Function; !fn.IsNull() {
 			c := stacks.Construct{Function: v.Info.Source.Function}
-			if v.Info.League == 0 { // the league itself is of a teams construct
+			if v.Info.League == 0 || v.Handle.Level > 0 { // the league itself is of a teams construct
 				c.Kind = symbolize.ConstructParallel
 			}
 			u.constructOf[fn.Offset] = c
@@ -72,7 +73,44 @@ func (u *UserModel) Constructs() map[uint64]stacks.Construct {
 			u.addTasks(n)
 		}
 	}
+	u.addForked()
 	return u.constructOf
+}
+
+// addForked adds the constructs of functions that GNU's runtime has called on the stacks of threads that forked
+// regions: a serialized region and a teams construct have no function in its structures.
+func (u *UserModel) addForked() {
+	if u.code.Symbols == nil {
+		return
+	}
+	seen := map[uint64]bool{} // call of a function by the runtime
+	for _, n := range u.threads.All {
+		if len(n.Chain) < 2 {
+			continue
+		}
+		st := n.Stack()
+		for i := 1; i < len(st.Kinds); i++ {
+			pc := st.Frames[i].PC
+			if st.Kinds[i] != stacks.KindRuntime || st.Kinds[i-1] != stacks.KindUser || seen[pc] {
+				continue
+			}
+			name, _, _ := u.code.Symbols.Exported(st.Frames[i].LookupPC())
+			_, league := rtl.LeagueFunction(name)
+			if kind, _ := rtl.ForkCallOf(name); kind != rtl.ForkMakes {
+				seen[pc] = true
+				continue
+			}
+			entry, ok := calledConstruct(u.code, st, i)
+			if _, known := u.constructOf[entry]; !ok || known || entry == 0 {
+				continue
+			}
+			c := stacks.Construct{Kind: symbolize.ConstructParallel}
+			if league {
+				c.Kind = symbolize.ConstructTeams
+			}
+			u.constructOf[entry] = c
+		}
+	}
 }
 
 // addTasks adds the constructs of the explicit tasks that a thread executes or has suspended.

@@ -13,6 +13,7 @@ const (
 	ConstructParallel = "parallel"
 	ConstructTask     = "task"
 	ConstructTarget   = "target"
+	ConstructTeams    = "teams"
 	ConstructOutlined = "outlined" // the name does not show the construct
 )
 

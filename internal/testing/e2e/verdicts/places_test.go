@@ -207,6 +207,22 @@ func TestLinesOfForks(t *testing.T) {
 	}
 }
 
+// TestConstructsOfLeague looks at a serialized region in a teams construct: GNU's runtime has the function of neither,
+// and GCC's names do not show the construct.
+func TestConstructsOfLeague(t *testing.T) {
+	run := handoverRuns(t, "verdict_small_team", "3")[0]
+	_, pic := e2e.Diagnose(t, strconv.Itoa(omptest.Start(t, run).PID))
+	var constructs []string
+	for _, f := range pic.Threads[0].UserStack {
+		if f.Construct != "" {
+			constructs = append(constructs, f.Construct)
+		}
+	}
+	if !slices.Equal(constructs, []string{"parallel", "teams"}) {
+		t.Errorf("constructs %q of the stack, want parallel in teams", constructs)
+	}
+}
+
 // TestLeftRegion looks at a program that left a parallel region by longjmp: the next region is nested in it.
 func TestLeftRegion(t *testing.T) {
 	for _, healthy := range []bool{false, true} {

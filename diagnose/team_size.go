@@ -227,18 +227,22 @@ func (x *teamSizes) leagueLimit(r *picture.Region, f *fork) (cause, bool) {
 	return c, true
 }
 
-// leagueFix returns the settings by which each team of a league has the requested threads.
+// leagueFix returns the settings by which each team of a league has the requested threads. They are limits, each of
+// them: a clause replaces OMP_TEAMS_THREAD_LIMIT alone.
 func leagueFix(r *picture.Region, f *fork, requested int) string {
-	own := ""
-	switch limited := f.limit != unknown && f.limit < unlimitedThreads; {
-	case requested == unknown:
+	if requested == unknown {
 		return "set KMP_TEAMS_THREAD_LIMIT to the number of threads that all teams of the league need together, and " +
 			"OMP_TEAMS_THREAD_LIMIT to that of one team; or have fewer teams (num_teams)"
-	case !limited:
-		own = fmt.Sprintf(" and OMP_TEAMS_THREAD_LIMIT=%d", requested)
 	}
-	return fmt.Sprintf("set KMP_TEAMS_THREAD_LIMIT=%d%s (%s for each of %s), or have fewer teams (num_teams)",
-		requested*r.League, own, threadCount(requested), phrase.Count(r.League, "team"))
+	settings := []string{fmt.Sprintf("KMP_TEAMS_THREAD_LIMIT=%d", requested*r.League)}
+	if f.limit == unknown || f.limit >= unlimitedThreads {
+		settings = append(settings, fmt.Sprintf("OMP_TEAMS_THREAD_LIMIT=%d", requested))
+	}
+	if f.nthreads != unknown && f.nthreads < requested {
+		settings = append(settings, fmt.Sprintf("OMP_NUM_THREADS=%d", requested))
+	}
+	return fmt.Sprintf("set %s (%s for each of %s), or have fewer teams (num_teams)", strings.Join(settings, " and "),
+		threadCount(requested), phrase.Count(r.League, "team"))
 }
 
 // serialized returns the cause of a region that must not have a team, whatever was requested.

@@ -90,6 +90,8 @@ __attribute__((constructor)) static void set_limits(int argc, char **argv) {
     return;
   setenv("OMP_NUM_THREADS", "2", 1);
   setenv("KMP_TEAMS_THREAD_LIMIT", few ? "1" : "2", 1);
+  if (!few) /* on one processor, it is a third limit */
+    setenv("OMP_TEAMS_THREAD_LIMIT", "2", 1);
 }
 
 int main(int argc, char **argv) {

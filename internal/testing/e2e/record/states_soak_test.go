@@ -139,10 +139,17 @@ func TestRecordedStates(t *testing.T) {
 		}
 	}
 	for i, c := range counts {
-		const transitions = 2 // number in a short run
-		if different := c.moved + c.disputed; c.threads < c.looks || different*1000 > c.threads+transitions*1000 {
-			t.Errorf("%s: of %d states, %d are not those that were recorded", runs[i].Runtime.Name, c.threads,
-				different)
+		// On a busy machine, a thread without a processor stays between a change and its event: in a short run, these
+		// are a bounded part only.
+		const many, few = 10000, 2
+		disputed := c.threads/1000 + few
+		moved := disputed
+		if c.threads < many {
+			moved = c.threads / 5
+		}
+		if c.threads < c.looks || c.disputed > disputed || c.moved > moved {
+			t.Errorf("%s: of %d states, %d are not those that were recorded, and %d are in transition",
+				runs[i].Runtime.Name, c.threads, c.disputed, c.moved)
 		}
 		t.Logf("%s %q: %s", runs[i].Runtime.Name, runs[i].Env, c.String())
 	}

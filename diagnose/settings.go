@@ -101,10 +101,13 @@ func (s settings) waitPolicy() string {
 func (s settings) alwaysSpinsFor(kind picture.WaitKind) bool {
 	switch kind {
 	case picture.WaitLock, picture.WaitNestLock, picture.WaitCritical, picture.WaitAtomic, picture.WaitReduction:
-		return s.control("kmp-blocktime-var") != ""
+		return s.areOfLLVM()
 	}
 	return false
 }
+
+// areOfLLVM reports whether the settings are those of LLVM's runtime: no other one has a block time.
+func (s settings) areOfLLVM() bool { return s.control("kmp-blocktime-var") != "" }
 
 // sleepFix returns the settings by which waiting threads sleep, without those that are in force already. locks is the
 // number of threads that spin for locks whatever the block time, others that of all others.
@@ -124,9 +127,9 @@ func (s settings) policyFix() string {
 	policy, _, _ := s.environment("OMP_WAIT_POLICY")
 	passive := strings.EqualFold(policy, "passive")
 	switch count := s.spinCount(); {
-	case s.control("kmp-blocktime-var") != "" && s.control("wait-policy-var") != "active":
+	case s.areOfLLVM() && s.control("wait-policy-var") != "active":
 		return "KMP_BLOCKTIME=0"
-	case s.control("kmp-blocktime-var") != "":
+	case s.areOfLLVM():
 		return "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"
 	case count.Name != "" && passive:
 		return count.Name + "=0"

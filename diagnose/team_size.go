@@ -142,7 +142,7 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 			c.reason += ", or its if clause was false"
 		}
 		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize) &&
-			(r.League == 0 || !x.dividesProcessors())
+			(r.League == 0 || !x.settings.areOfLLVM())
 	case f.clause == 1 && bound:
 		c := cause{reason: "its clause says " + by,
 			evidence: []string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)}}
@@ -189,9 +189,6 @@ func (x *teamSizes) threadLimit() string {
 	return variable
 }
 
-// dividesProcessors reports whether the runtime is LLVM's, which divides the processors among the teams of a league.
-func (x *teamSizes) dividesProcessors() bool { return x.settings.control("kmp-blocktime-var") != "" }
-
 // leagueLimit returns the cause of a small team in a league of LLVM's runtime: it divides the processors among the
 // teams; KMP_TEAMS_THREAD_LIMIT replaces their number. nthreads-var is a limit, too.
 func (x *teamSizes) leagueLimit(r *picture.Region, f *fork) (cause, bool) {
@@ -199,7 +196,7 @@ func (x *teamSizes) leagueLimit(r *picture.Region, f *fork) (cause, bool) {
 	if requested == 0 {
 		requested, by = f.nthreads, fmt.Sprintf("nthreads-var, which is %d", f.nthreads)
 	}
-	if !x.dividesProcessors() || r.League == 0 || r.Level != 1 || f.procs == unknown ||
+	if !x.settings.areOfLLVM() || r.League == 0 || r.Level != 1 || f.procs == unknown ||
 		requested != unknown && requested <= r.TeamSize || f.limit != unknown && f.limit <= r.TeamSize {
 		return cause{}, false
 	}

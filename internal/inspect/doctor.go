@@ -90,7 +90,7 @@ func (d *doctor) checkModules() []picture.Check {
 
 // checkDevices describes the libraries by which the program uses devices.
 func (d *doctor) checkDevices() []picture.Check {
-	files := (&environment{target: d.target}).moduleFiles()
+	files := moduleFiles(d.target)
 	libraries, plugins := rtl.OffloadFiles(files)
 	if len(libraries) == 0 && len(plugins) == 0 {
 		return nil

@@ -81,7 +81,7 @@ func ShortName(name string) string {
 // withoutArguments returns a name with "<…>" for long template arguments.
 func withoutArguments(name string) string {
 	var b strings.Builder
-	depth, from := 0, 0 // from is the start of what is not yet written
+	depth, from := 0, 0 // from is the start of the unwritten part
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
 		case c == '<' && !isOperator(name[:i]):
@@ -105,8 +105,8 @@ func withoutArguments(name string) string {
 	return b.String()
 }
 
-// isOperator reports whether a name ends with "operator", or with a part of an operator's name: a "<" after it is no
-// template's.
+// isOperator reports whether a name ends with "operator" or a part of an operator's name, so that a "<" after it starts
+// no template arguments.
 func isOperator(name string) bool { return strings.HasSuffix(strings.TrimRight(name, "<"), "operator") }
 
 // Printable replaces each unprintable character of s by Go's escape. The names in a program or core are untrusted: they

@@ -6,8 +6,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 )
 
+// checkNames compares the results of a function for names with the expected ones.
+func checkNames(t *testing.T, shorten func(string) string, wanted map[string]string) {
+	t.Helper()
+	for name, want := range wanted {
+		if got := shorten(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestWithoutParameters(t *testing.T) {
-	for name, want := range map[string]string{
+	checkNames(t, phrase.WithoutParameters, map[string]string{
 		"":                                       "",
 		"main":                                   "main",
 		"solve_":                                 "solve_",
@@ -22,36 +32,28 @@ func TestWithoutParameters(t *testing.T) {
 		"main::{lambda(int)#1}::operator()(int) const": "main::{lambda(int)#1}::operator()",
 		"step(int) [clone ._omp_fn.0]":                 "step",
 		"std::function<int (long)>::operator()(long)":  "std::function<int (long)>::operator()",
-	} {
-		if got := phrase.WithoutParameters(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
+	})
 }
 
 func TestShortName(t *testing.T) {
 	const cName = "a_function_of_C_that_has_a_very_long_name_and_neither_parameters_nor_arguments_in_it"
 	const vector = "std::vector<double, std::allocator<double> > const&"
 	const long = vector + ", " + vector
-	for _, c := range [][2]string{
-		{"", ""},
-		{"step(double*, int)", "step(double*, int)"},
-		{"step(" + long + ")", "step(…)"},
-		{"void run<" + long + ">(int)", "void run<…>(…)"},
-		{"Grid<double>::relax<Body<" + long + "> >(" + long + ")", "Grid<double>::relax<…>(…)"},
-		{"Body::operator()(" + long + ") const", "Body::operator()(…)"},
-		{"std::ostream& operator<< <" + long + ">(int)", "std::ostream& operator<< <…>(…)"},
-		{cName, cName},
-		{"run<(" + long + ")", "run<(" + long + ")"}, // damaged
-	} {
-		if got := phrase.ShortName(c[0]); got != c[1] {
-			t.Errorf("%q is %q, want %q", c[0], got, c[1])
-		}
-	}
+	checkNames(t, phrase.ShortName, map[string]string{
+		"":                            "",
+		"step(double*, int)":          "step(double*, int)",
+		"step(" + long + ")":          "step(…)",
+		"void run<" + long + ">(int)": "void run<…>(…)",
+		"Grid<double>::relax<Body<" + long + "> >(" + long + ")": "Grid<double>::relax<…>(…)",
+		"Body::operator()(" + long + ") const":                   "Body::operator()(…)",
+		"std::ostream& operator<< <" + long + ">(int)":           "std::ostream& operator<< <…>(…)",
+		cName:                cName,
+		"run<(" + long + ")": "run<(" + long + ")", // damaged
+	})
 }
 
 func TestPlainName(t *testing.T) {
-	for name, want := range map[string]string{
+	checkNames(t, phrase.PlainName, map[string]string{
 		"":                                       "",
 		"main":                                   "main",
 		"hold(int, double const*)":               "hold",
@@ -62,9 +64,5 @@ func TestPlainName(t *testing.T) {
 		"bool operator< <int>(A<int>, A<int>)":                          "bool operator< <int>",
 		"Body::operator()(int) const":                                   "Body::operator()",
 		"Bank::operator bool() const":                                   "Bank::operator bool",
-	} {
-		if got := phrase.PlainName(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
+	})
 }

@@ -3,7 +3,6 @@ package stacks
 import (
 	"sync"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/jitcode"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 )
@@ -23,12 +22,10 @@ func newGenerated(c *Code, perfMap func() []byte) *generated {
 		perfMap: sync.OnceValue(perfMap),
 		objects: sync.OnceValue(func() []jitcode.Object {
 			var out []jitcode.Object
-			lister, ok := c.Target.(callbacks.ModuleLister)
-			if !ok || c.Symbols == nil {
+			if c.Symbols == nil {
 				return nil
 			}
-			mods, _ := lister.Modules()
-			for _, m := range mods {
+			for _, m := range modulesOf(c.Target) {
 				if at, ok := c.Symbols.LookupExported(jitDescriptor, m.Path); ok {
 					objects, _ := jitcode.Objects(c.Target, at) // those before a damaged one
 					out = append(out, objects...)

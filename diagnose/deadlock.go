@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,11 +48,19 @@ func (d *deadlocks) find() []picture.Verdict {
 
 // findHelped finds the rings that need an edge to a helper, that is, to a thread that may release a lock without
 // having acquired it: a thread waits for a lock that it holds itself, say, and the helper waits for that thread.
-// Nodes that wait for another ring form no ring.
+// Nodes that wait for another ring form no ring. Of the threads that wait for such a lock, the cycle has the one that
+// holds it.
 func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
 	var out []picture.Verdict
 	behind := d.dependents(slices.Collect(maps.Keys(done))...)
-	for _, lwp := range d.order {
+	order, other := slices.Clone(d.order), func(lwp int) int {
+		if d.nodes[node{lwp: lwp}].never {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(other(a), other(b)) })
+	for _, lwp := range order {
 		n := node{lwp: lwp}
 		if !d.stuck[n] || done[n] || d.covered.threads[lwp] || behind[n] {
 			continue

@@ -86,6 +86,7 @@ func findNeverWoken(d *dependencies, c *covered) []picture.Verdict {
 	d.markStuck(picture.Likely, stuck)
 	for i := range out {
 		d.addBlocked(&out[i])
+		explainUnheld(d.index, &out[i])
 	}
 	return out
 }

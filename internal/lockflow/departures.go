@@ -241,10 +241,41 @@ func (d *departures) look(f *function, index int, callers []call) {
 		add(&d.sure, Departure{Departure: w})
 	}
 	for i, held := range f.flow.TrueAt(does) {
-		if s := &f.sites[i]; held && does[i] == flow.NoEffect {
+		s := &f.sites[i]
+		if held && does[i] == flow.NoEffect && (len(callers) > 0 || !d.endsHeld(f, s, alike)) {
 			d.addExits(s, append([]call{{f, s.PC, s.Return == 0}}, callers...))
 		}
 	}
+}
+
+// endsHeld reports whether no code releases the lock after the call at s returns: none of f, which the runtime called.
+// Then an exception makes no difference. first are the first effects of the calls of f.
+func (d *departures) endsHeld(f *function, s *site, first []flow.Effect) bool {
+	if s.Return == 0 || d.p.cfg.Handler == nil {
+		return false
+	}
+	from, ok := flow.AheadOf(f.flow, flow.Point{PC: s.Return, Exact: true})
+	if !ok {
+		return false
+	}
+	reached, _ := from.Reach(flow.Paths{})
+	for i, e := range first {
+		if reached[i] && e.MayClears() {
+			return false
+		}
+	}
+	ofRuntime := false
+	for _, t := range d.escapes.threads {
+		for i := range min(len(t.Frames), maxFrames) - 1 {
+			if g := d.p.frameFunction(&t.Frames[i]); g != nil && g.entry == f.entry {
+				if !d.p.cfg.Handler(t.Frames[i+1].lookup()).Runtime {
+					return false
+				}
+				ofRuntime = true
+			}
+		}
+	}
+	return ofRuntime
 }
 
 // addExits adds the ways in which the call at s may leave its caller without returning. chain contains this call and

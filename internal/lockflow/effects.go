@@ -261,10 +261,7 @@ func netOf(f *flow.Function, does []flow.Effect, tries []flow.Guard) flow.Effect
 		}
 	}
 	atReturn := func(entry flow.Truth, success flow.Effect) flow.Truth {
-		if tries == nil {
-			return f.AtReturn(entry, does)
-		}
-		return f.AtReturnGuarded(entry, does, guards, success)
+		return f.AtReturn(entry, does, guards, success)
 	}
 	taken := atReturn(flow.No, flow.Sets)
 	for i, e := range does { // if the lock is already taken, a call that takes it does not return

@@ -136,7 +136,7 @@ func (pt *point) mayFollowAcquisition(f *function, fr *Frame, family string, sit
 		if s, is := f.flow.SiteAt(at); is && slices.Contains(sites.unsureSites(), s.Index) {
 			under = flow.Unsure
 		}
-		truth, _ := f.flow.HoldsBy(at, does, under)
+		truth, _ := f.flow.HoldsBy(at, does, nil, under)
 		may = truth != flow.No && truth != flow.Unreached
 		pt.behind[family] = may
 	}
@@ -173,22 +173,58 @@ type holding struct {
 	ok        bool
 }
 
+// question asks for the state of one lock at a point of a function.
+type question struct {
+	does   []byte       // the effects of the calls on it, as digits
+	tries  []flow.Guard // the results of its tries to acquire it, by index of the call, with which it has; or nil
+	under  flow.Effect  // of the unfinished call, up to now
+	unsure bool         // a matching address was read from memory that may have changed
+}
+
+// key identifies a question among those on the same point and family.
+func (q *question) key() string {
+	key := string(q.does) + "/" + string('0'+rune(q.under))
+	for _, g := range q.tries {
+		key += string('0' + rune(g))
+	}
+	if q.unsure {
+		key += "?"
+	}
+	return key
+}
+
+// triesOf returns, by index, the results with which the calls that try to acquire a lock have done so; nil if there is
+// no such call. does are the effects of the calls on it, as digits.
+func (c *candidate) triesOf(does []byte, lock Lock) []flow.Guard {
+	var out []flow.Guard
+	for k, e := range does {
+		s := c.siteAt(c.sites.site[k])
+		if v := c.locks[k]; flow.Effect(e-'0') != flow.MaySet || s.kind != calleeListed || !s.call.Try ||
+			!v.single && (!v.known || v.address != lock.Address) {
+			continue
+		}
+		if out == nil {
+			out = make([]flow.Guard, len(c.f.sites))
+		}
+		out[s.Index] = successOf(s.call)
+	}
+	return out
+}
+
 // holds reports whether the frame holds a lock. At first, it assumes that calls with unknown effects have them.
 func (c *candidate) holds(lock Lock) (Holder, bool) {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
-	under := c.effectUnderWay(now, lock)
-	key := string(does) + "/" + string('0'+rune(under)) + c.key
-	if unsure || alsoUnsure {
-		key += "?"
-	}
-	h, ok := c.point.held[lock.Family+" "+key]
+	q := question{does: does, under: c.effectUnderWay(now, lock), unsure: unsure || alsoUnsure}
+	q.tries = c.triesOf(does, lock)
+	key := lock.Family + " " + q.key() + c.key
+	h, ok := c.point.held[key]
 	if !ok {
-		h = c.solve(does, under, unsure || alsoUnsure, "")
-		c.point.held[lock.Family+" "+key] = h
+		h = c.solve(q, "")
+		c.point.held[key] = h
 	}
 	if h.ok && h.certainty == Possible {
-		h = c.holdingOnPaths(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
+		h = c.holdingOnPaths(q, key, h)
 	}
 	if c.thread.Frames[c.frame].Guess {
 		h.certainty = Possible
@@ -231,7 +267,7 @@ func (c *candidate) releasesOf(e effect) []int {
 
 // holdingOnPaths refines h, the state of a lock that is held on some paths only. It uses the branches that the
 // frame is known to have taken.
-func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, key string, h holding) holding {
+func (c *candidate) holdingOnPaths(q question, key string, h holding) holding {
 	if c.point.branches == nil {
 		c.point.branches = flow.WitnessesOf(c.f.flow, c.at)
 	}
@@ -242,7 +278,7 @@ func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, 
 	key += " " + ways
 	out, ok := c.point.held[key]
 	if !ok {
-		out = c.solve(does, under, unsure, ways)
+		out = c.solve(q, ways)
 		c.point.held[key] = out
 	}
 	return out
@@ -302,12 +338,12 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 	return does, unsure
 }
 
-// solve finds the state of the lock at the point, given the effects of all calls and of the unfinished call.
-func (c *candidate) solve(does []byte, under flow.Effect, unsure bool, ways string) holding {
-	fact, by := c.truth(does, under, true, ways)
+// solve finds the state of the lock at the point. ways are the branches that the frame is known to have taken, or "".
+func (c *candidate) solve(q question, ways string) holding {
+	fact, by := c.truth(q, true, ways)
 	h := holding{certainty: Certain, taken: by, ok: true}
-	if fact != flow.Yes || unsure || c.f.flow.Indirect {
-		fact, h.taken = c.truth(does, under, false, ways)
+	if fact != flow.Yes || q.unsure || c.f.flow.Indirect {
+		fact, h.taken = c.truth(q, false, ways)
 		h.certainty = Likely
 	}
 	switch fact {
@@ -321,17 +357,16 @@ func (c *candidate) solve(does []byte, under flow.Effect, unsure bool, ways stri
 }
 
 // truth returns whether the lock is held at the point. If strict is set, calls with unknown effects are assumed
-// to have them. ways are the branches that the frame is known to have taken, or "".
-func (c *candidate) truth(
-	does []byte, under flow.Effect, strict bool, ways string,
-) (flow.Truth, []flow.CallSite) {
+// to have them.
+func (c *candidate) truth(q question, strict bool, ways string) (flow.Truth, []flow.CallSite) {
+	under := q.under
 	if s, ok := c.f.flow.SiteAt(c.at); ok && strict && c.sites.unclean[s.Index] {
 		under = under.Join(flow.Unsure)
 	}
 	if ways != "" {
-		return c.point.branches.HoldsAlong(c.at, c.effects(does, strict), under, ways)
+		return c.point.branches.HoldsAlong(c.at, c.effects(q.does, strict), q.tries, under, ways)
 	}
-	return c.f.flow.HoldsBy(c.at, c.effects(does, strict), under)
+	return c.f.flow.HoldsBy(c.at, c.effects(q.does, strict), q.tries, under)
 }
 
 // effects returns the effect of each call of the function on the lock.

@@ -81,6 +81,6 @@ func FuzzFunction(f *testing.F) {
 				t.Fatalf("at %#x: %d with a bound of work, %d without", at.PC, got, truth)
 			}
 		}
-		free.AtReturn(Yes, free.effects(effect))
+		free.AtReturn(Yes, free.effects(effect), nil, Sets)
 	})
 }

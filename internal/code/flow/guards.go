@@ -49,24 +49,27 @@ func (f *Function) HoldsGuarded(
 	return f.holds(at, facts{entry: No, effects: effects, edges: d.edges}, now)
 }
 
-// AtReturnGuarded is AtReturn with the branches on the results of some calls, by index, taken into account: such a
-// call has the effect success on the side taken for the guarding results, and none on the other side. A call keeps its
-// effect if no branch in its block compares its result.
-func (f *Function) AtReturnGuarded(entry Truth, effects []Effect, guards []Guard, success Effect) Truth {
+// tried moves the effects of calls with a guard to the edges that are taken for the guarding results, as effect
+// success. A call keeps its effect if no branch in its block compares its result.
+func (f *Function) tried(effects []Effect, guards []Guard, success Effect) ([]Effect, map[edge]change) {
+	edges := map[edge]change{}
+	if len(guards) == 0 {
+		return effects, edges
+	}
 	f.ensureSolved()
-	d := &decisions{f: f, edges: map[edge]change{}}
+	d := &decisions{f: f, edges: edges}
 	d.find(func(s CallSite) Guard { return guards[s.Index] })
 	effects = slices.Clone(effects)
-	for e, c := range d.edges {
+	for e, c := range edges {
 		at, _ := f.instAt(f.sites[c.site].PC)
 		if f.owner[at] != e.from || c.effect != Sets {
-			delete(d.edges, e)
+			delete(edges, e)
 			continue
 		}
 		effects[c.site] = NoEffect
-		d.edges[e] = change{success, c.site}
+		edges[e] = change{success, c.site}
 	}
-	return f.atReturn(facts{entry: entry, effects: effects, edges: d.edges})
+	return effects, edges
 }
 
 // decisions finds the edges that depend on the results of calls.

@@ -124,12 +124,14 @@ func (f *Function) Holds(at Point, effect func(CallSite) Effect) (Truth, []CallS
 	if s, ok := f.SiteAt(at); ok {
 		now = effect(s)
 	}
-	return f.HoldsBy(at, effects, now)
+	return f.HoldsBy(at, effects, nil, now)
 }
 
-// HoldsBy is Holds with the effects of calls by index and a separate effect of the unfinished call.
-func (f *Function) HoldsBy(at Point, effects []Effect, underWay Effect) (Truth, []CallSite) {
-	return f.holds(at, facts{entry: No, effects: effects}, underWay)
+// HoldsBy is Holds with the effects of calls by index and a separate effect of the unfinished call. tries has, by index
+// as well, the results with which calls that may make the fact true have done so; it may be nil.
+func (f *Function) HoldsBy(at Point, effects []Effect, tries []Guard, underWay Effect) (Truth, []CallSite) {
+	effects, edges := f.tried(effects, tries, Sets)
+	return f.holds(at, facts{entry: No, effects: effects, edges: edges}, underWay)
 }
 
 // StillHolds reports whether a fact that is true at the entry is true at a point. The effects are those of
@@ -231,12 +233,11 @@ func (f *Function) propagate(fs facts) []fact {
 }
 
 // AtReturn returns whether a fact holds when the function returns, given its truth at the entry and the effects of
-// calls by their index. It is Unreached if the function does not return.
-func (f *Function) AtReturn(entry Truth, effects []Effect) Truth {
-	return f.atReturn(facts{entry: entry, effects: effects})
-}
-
-func (f *Function) atReturn(fs facts) Truth {
+// calls by their index. tries has, by index as well, the results with which calls have the effect success; it may be
+// nil. The result is Unreached if the function does not return.
+func (f *Function) AtReturn(entry Truth, effects []Effect, tries []Guard, success Effect) Truth {
+	effects, edges := f.tried(effects, tries, success)
+	fs := facts{entry: entry, effects: effects, edges: edges}
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil {
 		return Maybe
@@ -244,7 +245,7 @@ func (f *Function) atReturn(fs facts) Truth {
 	if f.pad != nil && f.hasUnreached() {
 		fs.entered, _ = f.enteredBlocks()
 	}
-	effects, end := fs.effects, fact{}
+	end := fact{}
 	for b, h := range f.propagate(fs) {
 		blk := &f.blocks[b]
 		if !f.isExit(blk.last - 1) {

@@ -30,7 +30,7 @@ func TestPassedBefore(t *testing.T) {
 			for _, s := range f.Sites() {
 				effects := make([]Effect, len(f.Sites()))
 				effects[s.Index] = Unsure
-				truth, _ := f.HoldsBy(point, effects, NoEffect)
+				truth, _ := f.HoldsBy(point, effects, nil, NoEffect)
 				known := slices.ContainsFunc(passed.Before, func(c Call) bool { return c.PC == s.PC })
 				switch {
 				case truth == Maybe && !known:

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
@@ -84,10 +85,13 @@ func (w *Witnesses) Ways(at Point) string {
 }
 
 // HoldsAlong is HoldsBy on paths with the last outcomes of branches that Ways returned.
-func (w *Witnesses) HoldsAlong(at Point, effects []Effect, underWay Effect, ways string) (Truth, []CallSite) {
+func (w *Witnesses) HoldsAlong(
+	at Point, effects []Effect, tries []Guard, underWay Effect, ways string,
+) (Truth, []CallSite) {
 	f := w.f
-	before := f.propagate(facts{entry: No, effects: effects})[w.round.head]
-	fs := facts{entry: before.truth, by: before.by, start: w.round.head, effects: effects, edges: map[edge]change{}}
+	effects, edges := f.tried(effects, tries, Sets)
+	before := f.propagate(facts{entry: No, effects: effects, edges: edges})[w.round.head]
+	fs := facts{entry: before.truth, by: before.by, start: w.round.head, effects: effects, edges: maps.Clone(edges)}
 	never := change{effect: NoReturn}
 	for b := range f.blocks {
 		if slices.Contains(f.blocks[b].succ, w.round.head) {

@@ -23,7 +23,8 @@ func (g *gatherer) signalledLock(w *wait) picture.ID {
 			l.MayRelease.Incomplete = g.blank || g.from.reach.handlerMayPost()
 		} else {
 			shared := w.Kind == picture.WaitFlag && g.from.native.spins.isShared(w.address)
-			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
+			handled := !w.triesOnly() && g.from.reach.hasHandlers()
+			l.MayRelease.Incomplete = g.blank || shared || handled
 		}
 		g.addPolledHolders(w, &l)
 		g.facts.Locks = append(g.facts.Locks, l)
@@ -32,6 +33,12 @@ func (g *gatherer) signalledLock(w *wait) picture.ID {
 		may.Incomplete = true
 	}
 	return g.facts.Locks[i].ID
+}
+
+// triesOnly reports whether only the release of a lock ends the loop that w is in. As for threads that sleep until a
+// lock is released, no handler of a signal is expected to do that.
+func (w *wait) triesOnly() bool {
+	return w.Kind == picture.WaitFlag && w.Call != "" && len(w.words) == 1
 }
 
 // writesAwaited reports whether the loop that w is in writes words that other threads wait for.

@@ -75,8 +75,11 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	}
 	first, name := words[i], ""
 	for _, word := range words {
-		if call, ok := s.triedLock(word); ok { // the other words are the runtime's own
-			words, first, name = []spin.Word{word}, word, call
+		if call, ok := s.triedLock(word); ok {
+			first, name = word, call
+			words = slices.DeleteFunc(words, func(o spin.Word) bool { // the runtime's own
+				return o.Read == word.Read && o != word
+			})
 			break
 		}
 	}

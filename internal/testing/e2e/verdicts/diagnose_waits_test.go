@@ -69,6 +69,24 @@ func lockPointers() []expectation {
 	return append(out, expectation{program: e.program, never: e.never, args: []string{"3"}})
 }
 
+// triedLocks returns hangs of locks that threads acquired by a loop of tries, or try to acquire so, and healthy twins.
+func triedLocks() []expectation {
+	var out []expectation
+	for way, e := range []expectation{
+		{kind: picture.VerdictSpinning, says: []string{"until gate changes", "thread 1 (LWP ", "holds it itself"}},
+		{kind: picture.VerdictSelfDeadlock, waits: []string{"lock gate"}, says: []string{"which it holds itself"}},
+		{kind: picture.VerdictSpinning, says: []string{"until gate changes", "thread 1 (LWP ", "holds it itself"}},
+		{kind: picture.VerdictSelfDeadlock, waits: []string{"lock gate"},
+			says: []string{"which it holds itself", "a handler must not wait for lock gate"}},
+		{kind: picture.VerdictDeadlock, threads: 2, waits: []string{"lock ends[0]", "lock ends[1]"},
+			says: []string{"omp_test_lock in both"}},
+	} {
+		e.program, e.args, e.threads = "verdict_try_lock", []string{strconv.Itoa(way)}, max(e.threads, 1)
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // upgrades returns threads that acquire a read-write lock for writing while they hold it for reading, and healthy
 // twins.
 func upgrades() []expectation {

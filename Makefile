@@ -29,8 +29,9 @@ LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./i
 TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
 # Prints and counts the results of go test; with SUM=FILE, it appends both numbers to a file. A package of the daily
-# tests takes at most three minutes on two processors: one that takes half an hour hangs, and shows where.
-TESTRUN = $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) $(RESUMING) -- $(TESTFLAGS) -timeout 30m
+# tests takes at most three minutes on two processors, and half an hour at a load of 30: one that takes an hour hangs, and
+# shows where.
+TESTRUN = $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) $(RESUMING) -- $(TESTFLAGS) -timeout 60m
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages with data that goroutines or threads share.

@@ -42,10 +42,10 @@ FUZZJOBS ?= 1
 # Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform ompd-compare deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short emulated race matrix bench sanitize lint audit generate fuzz clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform ompd-compare deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short emulated arm64 race matrix bench sanitize lint audit generate fuzz clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 	@echo "  make test-JOB run one job of test-all: $(JOBS)"
 	@echo "  $(GO) run ./internal/testing/campaign: list the campaigns, which take minutes to hours"
 
@@ -174,6 +174,11 @@ EMULATED := ./internal/code/arch ./internal/runtime/layout ./internal/stack/unwi
 emulated: ## run short tests of some packages for arm64 in qemu-user (half a minute; needs qemu-user)
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./internal/testing/omptest
 	GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -exec qemu-aarch64 $(EMULATED)
+
+LANES ?= all
+arm64: deps-all ## run programs and the tool in a system emulator for arm64 (LANES=libomp-16-O1,libgomp: only these builds)
+	@.ci/install qemu-system-arm
+	$(GO) run ./internal/testing/campaign arm64 -lanes $(LANES)
 
 race: deps ## run the tool once, and the tests of concurrent packages, with the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) build -race -o $(BIN)-race ./cmd/ompd-inspect

@@ -141,6 +141,16 @@ var campaigns = []campaign{
 		tests:   []string{"TestWritersSoak"}, packages: []string{"./internal/testing/recordtest"},
 	},
 	{
+		name:   "arm64",
+		checks: "pictures and verdicts of processes and cores on a machine for aarch64 are those of x86-64",
+		needs:  "compilers, qemu-system-arm, Debian's packages", time: "2 h",
+		options: []option{
+			{"lanes", "all", "starts of the names of builds, with commas; all: each of them"},
+		},
+		tests:    []string{"TestMachineReports", "TestMachineVerdicts"},
+		packages: []string{endToEnd + "report", endToEnd + "verdicts"},
+	},
+	{
 		name: "ompd-suite", checks: "LLVM's own tests of OMPD pass with LLVM's library and with ours",
 		needs: "Debian, root, network", time: "1 h",
 		options: []option{

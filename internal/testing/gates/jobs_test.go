@@ -126,13 +126,13 @@ func TestCommandsOfContributing(t *testing.T) {
 		t.Fatal(err)
 	}
 	targets := map[string]bool{"test-JOB": true}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z.-]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9.-]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
 		targets[m[1]] = true
 		if m[1] != "help" && !strings.Contains(string(text), "`make "+m[1]+"`") {
 			t.Errorf("CONTRIBUTING.md has no `make %s`", m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile("`make ([a-zA-Z.-]+)").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("`make ([a-zA-Z0-9.-]+)").FindAllStringSubmatch(string(text), -1) {
 		job, ok := strings.CutPrefix(m[1], "test-")
 		if !targets[m[1]] && (!ok || !strings.Contains(string(text), "`"+job+"`")) {
 			t.Errorf("CONTRIBUTING.md names `make %s`, which is no target", m[1])

@@ -12,6 +12,8 @@ const (
 	CrossCC   = "aarch64-linux-gnu-gcc"
 	emulator  = "qemu-aarch64"
 	crossRoot = "/usr/aarch64-linux-gnu"
+
+	clangHeaders = "/usr/lib/llvm-16/lib/clang/16/include" // which have omp.h
 )
 
 // NeedsCross skips a test on machines that cannot build and run programs for aarch64.
@@ -54,9 +56,8 @@ func CompileCross(tb testing.TB, source string, major int, flags ...string) (exe
 		command(tb, "", CrossCC, append(flags, "-o", exe, source)...)
 		return exe, "GNU=1"
 	}
-	const headers = "/usr/lib/llvm-16/lib/clang/16/include" // which has omp.h
 	lib := crossLibomp(tb, major)
-	command(tb, "", "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", headers, "-isystem",
+	command(tb, "", "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", clangHeaders, "-isystem",
 		filepath.Join(crossRoot, "include"), "-c", "-o", exe+".o", source)...)
 	command(tb, "", CrossCC, "-o", exe, exe+".o", lib, "-pthread")
 	return exe, "LD_LIBRARY_PATH=" + filepath.Dir(lib)

@@ -31,7 +31,8 @@ var packages = map[string]string{
 	"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "cc": "gcc", "c++": "g++", "clang++-16": "clang-16",
 	"flang-new-19": "flang-19", "gcore": "gdb", "ld.bfd": "binutils", "ld.gold": "binutils", "ld.lld-16": "lld-16",
 	"ld.mold": "mold", "llvm-symbolizer-16": "llvm-16", "objcopy": "binutils", "perl": "perl-base",
-	"qemu-aarch64": "qemu-user", "readelf": "binutils", "strip": "binutils", "unshare": "util-linux", "xz": "xz-utils",
+	"qemu-aarch64": "qemu-user", "qemu-system-aarch64": "qemu-system-arm", "readelf": "binutils", "strip": "binutils",
+	"unshare": "util-linux", "xz": "xz-utils",
 }
 
 // quickPackages are the packages of `make test` (PACKAGES of the Makefile, and their dependencies), and those of

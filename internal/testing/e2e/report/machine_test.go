@@ -1,0 +1,67 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// TestMachineReports compares pictures of processes and cores in a machine for aarch64 with the notes of the programs'
+// own threads.
+func TestMachineReports(t *testing.T) {
+	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
+	m := omptest.StartMachine(t)
+	for _, l := range lanes {
+		t.Run(l.String(), func(t *testing.T) {
+			row := omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64", Build: l.String()}
+			if l.Static {
+				row.Runtime += ".a"
+			}
+			stripped := ""
+			if l.Stripped() {
+				stripped = ", stripped"
+			}
+			row.Target = "core" + stripped
+			core := omptest.RecordSupport(t, row)
+			row.Target = "process" + stripped
+			process := omptest.RecordSupport(t, row)
+			for _, s := range e2e.Situations {
+				if l.Family == "libgomp" && !slices.Contains(e2e.GompSituations(), s.Program) {
+					continue
+				}
+				t.Run(s.Program, func(t *testing.T) {
+					t.Parallel()
+					lane := l
+					if s.Segv {
+						lane.Mode = omptest.Segv
+					}
+					crash := slices.Contains([]string{"crash_task", "crash_before", "crash_forming"}, s.Program)
+					if crash && !s.Segv {
+						lane.Mode = omptest.Kernel
+					}
+					var looks [][]string
+					if !crash {
+						looks = [][]string{{"report", "--json"}}
+					}
+					look := lane.InMachine(t, m, e2e.Program{Name: s.Program, Args: s.Args}, looks...)
+					if l.Family == "libgomp" {
+						e2e.AdaptToGCC(s.Program, &look.Truth)
+					}
+					lines := !l.Stripped()
+					t.Run("core", func(t *testing.T) {
+						defer core(t)
+						e2e.CheckPicture(t, e2e.Report(t, look.Core, e2e.MachineFlags(m, look)...), &look.Result, lines)
+					})
+					if !crash {
+						t.Run("process", func(t *testing.T) {
+							defer process(t)
+							e2e.CheckPicture(t, e2e.LiveReport(t, look.Answers[0]), &look.Result, lines)
+						})
+					}
+				})
+			}
+		})
+	}
+}

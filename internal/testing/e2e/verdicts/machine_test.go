@@ -1,0 +1,74 @@
+package verdicts
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// TestMachineVerdicts requires the verdicts of TestVerdicts on processes and cores in a machine for aarch64.
+func TestMachineVerdicts(t *testing.T) {
+	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
+	m := omptest.StartMachine(t)
+	for _, l := range lanes {
+		if l.Stripped() {
+			continue // the expected texts have names of the program
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64",
+				Target: "verdicts", Build: l.String()})
+			for _, e := range expectations() {
+				if !e.holdsIn(l.Lane) || !inC(t, e) {
+					continue
+				}
+				name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
+					map[bool][]string{true: {"bare"}}[e.bare]), "-")
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					defer count(t)
+					e.judgeInMachine(t, m, l)
+				})
+			}
+		})
+	}
+}
+
+// judgeInMachine compares the verdicts on a process and on its core with the expectation.
+func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.MachineLane) {
+	t.Helper()
+	var looks [][]string
+	if !e.crash {
+		looks = [][]string{{"diagnose", "--json"}}
+	}
+	look := l.InMachine(t, m, e.inLane(), looks...)
+	if !e.crash {
+		t.Run("process", func(t *testing.T) {
+			a := look.Answers[0]
+			status, err := strconv.Atoi(a.Status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pic := e2e.LiveReport(t, a)
+			defer func() {
+				if t.Failed() {
+					t.Logf("%s\n%q\n%+v", a.Errs, pic.Warnings, pic.Threads)
+				}
+			}()
+			e.judge(t, l.Lane, status, pic, "a process")
+		})
+	}
+	t.Run("core", func(t *testing.T) {
+		status, pic := e2e.Diagnose(t, look.Core, e2e.MachineFlags(m, look)...)
+		defer func() {
+			if t.Failed() {
+				t.Logf("%q", pic.Warnings)
+			}
+		}()
+		e.judge(t, l.Lane, status, pic, filepath.Base(look.Core))
+	})
+}

@@ -243,9 +243,23 @@ func (fs *forks) callerAbove(slot uint64) callAbove {
 	c, _ := fs.callBefore(w)
 	c.called = fs.calledByRuntime(w)
 	if c.jumped {
-		c.saved = fs.savedFunction(slot+8, at)
+		c.saved = fs.savedFunction(fs.savedRegisters(slot, at))
 	}
 	return c
+}
+
+// savedRegisters returns the stack range in which a function that forks saves registers of its caller. The return
+// address of its indirect call is at slot, and its own at the address at.
+func (fs *forks) savedRegisters(slot, at uint64) (low, high uint64) {
+	if !arch.Of(fs.target.Arch()).HasLinkRegister() {
+		return slot + 8, at
+	}
+	// Its frame starts with its frame record, and ends where that of its caller starts.
+	outer, err := fs.word(at - 8)
+	if err != nil || outer <= at || outer-at > maxFrame {
+		return at, at
+	}
+	return at + 8, outer
 }
 
 // returnSlot returns the stack slot with the return address of a function that forks. The return address of its

@@ -79,14 +79,17 @@ func (l MachineLane) InMachine(t *testing.T, m *omptest.Machine, p Program, comm
 	if l.Stripped() {
 		b.Strip, b.Flags = true, b.Flags[:2]
 	}
-	other := omptest.MachineRuntime("libgomp", 12)
+	other, _ := omptest.MachineRuntime("libgomp", 12)
 	r := omptest.Run{Args: p.Args, Mode: l.Mode}
 	if l.Family == "libgomp" {
-		b.Compiler, other = omptest.GCC, omptest.MachineRuntime("libomp", 16)
+		b.Compiler = omptest.GCC
+		other, _ = omptest.MachineRuntime("libomp", 16)
 	}
 	r.Runtime = omptest.Runtime{Major: l.major}
 	if !l.Static {
-		r.Runtime = omptest.MachineRuntime(l.Family, l.major)
+		var flags []string
+		r.Runtime, flags = omptest.MachineRuntime(l.Family, l.major)
+		b.Flags = append(b.Flags, flags...)
 	}
 	r.Exe = omptest.CompileForMachine(t, b)
 	r.Env = slices.Concat([]string{"OMP_STACKSIZE=256k", "OMPD_OTHER=" + other.Lib}, NestingEnv(r.Runtime), p.Env)

@@ -118,7 +118,13 @@ func CompileForMachine(tb testing.TB, b Build) string {
 		} else {
 			command(tb, programs, "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", clangHeaders,
 				"-isystem", filepath.Join(crossRoot, "include"), "-c", "-o", exe+".o", filepath.Base(source))...)
-			command(tb, dir, CrossCC, "-o", exe, exe+".o", crossLibomp(tb, 16), "-pthread")
+			link := []string{"-o", exe, exe + ".o", crossLibomp(tb, 16), "-pthread"}
+			for _, f := range b.Flags {
+				if strings.HasPrefix(f, "-Wl,") {
+					link = append(link, f)
+				}
+			}
+			command(tb, dir, CrossCC, link...)
 			must(tb, os.Remove(exe+".o"))
 		}
 		if b.Strip {
@@ -128,16 +134,17 @@ func CompileForMachine(tb testing.TB, b Build) string {
 	return filepath.Join(dir, b.Program)
 }
 
-// MachineRuntime returns a runtime of a [Machine] by its family and its release. Those that need a newer C library than
-// Debian 12's are run by its loader.
-func MachineRuntime(family string, major int) Runtime {
+// MachineRuntime returns a runtime of a [Machine] by its family and its release, and the flags for its programs: some
+// runtimes need a newer C library than Debian 12's, with its loader.
+func MachineRuntime(family string, major int) (Runtime, []string) {
 	name := fmt.Sprintf("%s-%d", family, major)
 	r := Runtime{Name: name, Major: major, Dir: "/opt/" + name}
 	r.Lib = r.Dir + map[string]string{"libomp": "/libomp.so.5", "libgomp": "/libgomp.so.1"}[family]
 	if major > 12 && family == "libgomp" || major > 16 && major != 19 {
-		r.Loader, r.Dir = "/opt/sid/ld-linux-aarch64.so.1", "/opt/sid:"+r.Dir
+		r.Dir = "/opt/sid:" + r.Dir
+		return r, []string{"-Wl,--dynamic-linker=/opt/sid/ld-linux-aarch64.so.1"}
 	}
-	return r
+	return r, nil
 }
 
 // StartMachine starts a machine with the tool in it. The end of the test stops it.
@@ -295,15 +302,7 @@ func (m *Machine) Run(tb testing.TB, home string, r Run, commands ...[]string) *
 		mode = string(r.Mode)
 	}
 	program := path.Join(home, filepath.Base(r.Exe))
-	var argv []string
-	if r.Runtime.Loader == "" {
-		argv = append(argv, "LD_LIBRARY_PATH="+r.Runtime.Dir)
-	}
-	argv = append(argv, r.Env...)
-	if r.Runtime.Loader != "" {
-		argv = append(argv, r.Runtime.Loader, "--library-path", r.Runtime.Dir)
-	}
-	argv = append(append(argv, program, mode), r.Args...)
+	argv := slices.Concat([]string{"LD_LIBRARY_PATH=" + r.Runtime.Dir}, r.Env, []string{program, mode}, r.Args)
 	var looks strings.Builder
 	for i, c := range commands {
 		fmt.Fprintf(&looks, "ompd-inspect %s $pid >$shared/%d.out 2>$shared/%d.err\necho $? >$shared/%d.status\n",

@@ -32,16 +32,10 @@ func TestGolden(t *testing.T) {
 		name := filepath.Base(filepath.Dir(core))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			switch {
-			case strings.HasPrefix(name, "aarch64-llvm-"):
-				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: 19, Arch: "aarch64",
-					Target: "core", Build: name})(t)
-			case name == "aarch64-static-deadlock":
-				// Its states are compared; support.md has no row for static programs on aarch64.
-			case strings.HasPrefix(name, "aarch64-"):
-				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libgomp", Release: 12, Arch: "aarch64",
-					Target: "core", Build: name})(t)
-			case name == "foreign":
+			if row, ok := supportOfGolden(name); ok {
+				defer omptest.RecordSupport(t, row)(t)
+			}
+			if name == "foreign" {
 				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "other", Target: "core", Build: name})(t)
 			}
 			files, err := omptest.UnpackGolden(e2e.GoldenDir, name, t.TempDir())
@@ -54,6 +48,27 @@ func TestGolden(t *testing.T) {
 			g.checkStatus(t, e2e.Decode(t, report))
 		})
 	}
+}
+
+// supportOfGolden returns the row of support.md that a golden core of a machine for aarch64 counts for.
+func supportOfGolden(name string) (omptest.SupportRow, bool) {
+	row := omptest.SupportRow{Runtime: "libgomp", Release: 12, Arch: "aarch64", Target: "core", Build: name}
+	for _, c := range machineGoldens() {
+		if c.name == name {
+			row.Runtime, row.Release = c.family, c.major
+			if c.strip {
+				row.Target += ", stripped"
+			}
+			return row, true
+		}
+	}
+	switch {
+	case strings.HasPrefix(name, "aarch64-llvm-"):
+		row.Runtime, row.Release = "libomp", 19
+	case strings.HasPrefix(name, "aarch64-static-"):
+		row.Runtime = "libgomp.a"
+	}
+	return row, strings.HasPrefix(name, "aarch64-")
 }
 
 // TestGoldenWithoutLibc opens cores for aarch64 without the file of the C library: the threads are those of the core

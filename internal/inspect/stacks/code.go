@@ -300,7 +300,7 @@ func (c *Code) CodeAt(addr callbacks.Address, src handles.SourceLocation) *pictu
 		return code
 	}
 	if f, err := sym.Function(addr.Offset); err == nil && f.Function != "" {
-		code.Name = f.Function
+		code.Name = symbolize.OutlinedName(f.Function)
 	}
 	if mod := sym.Module(addr.Offset); code.Name == "" && mod != nil {
 		code.Module, code.Offset = filepath.Base(mod.Path), addr.Offset-mod.Bias

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// clangParallel is the mark of functions that clang outlines from parallel and teams constructs.
+const clangParallel = ".omp_outlined"
+
 // taskEntry is the prefix of the names of functions that call clang's tasks.
 const taskEntry = ".omp_task_entry."
 
@@ -19,7 +22,7 @@ const (
 
 // constructs are the marks in the names of functions that compilers outline from OpenMP constructs.
 var constructs = [...]struct{ mark, kind string }{
-	{".omp_outlined", ConstructParallel},       // clang: parallel and teams
+	{clangParallel, ConstructParallel},         // clang: parallel and teams
 	{taskEntry, ConstructTask},                 // clang: called by the runtime
 	{".omp_task_privates_map.", ConstructTask}, // clang: finds the data of a task
 	{"..omp_par", ConstructOutlined},           // flang: parallel and task
@@ -80,6 +83,21 @@ func TargetRegion(name string) (function string, line int, ok bool) {
 	}
 	line, err := strconv.Atoi(digits)
 	return fields[2][:end], line, err == nil
+}
+
+// OutlinedName shortens the name of a function that clang outlined from a construct in a target region. That name has
+// numbers of the source file, and a mark for each construct around. The result is as of a construct elsewhere:
+// FUNCTION.omp_outlined. Any other name is unchanged.
+func OutlinedName(name string) string {
+	first := strings.Index(name, clangParallel)
+	if first < 0 {
+		return name
+	}
+	function, _, ok := TargetRegion(name[:first])
+	if !ok {
+		return name
+	}
+	return Demangle(function) + clangParallel
 }
 
 // isDebugTwin reports whether clang made the function with -g for the body of a parallel region:

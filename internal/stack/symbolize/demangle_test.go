@@ -45,6 +45,25 @@ func TestConstruct(t *testing.T) {
 	}
 }
 
+// TestOutlinedName shortens names of clang 19, which have a mark for each construct.
+func TestOutlinedName(t *testing.T) {
+	const target = "__omp_offloading_fe00_a20217_"
+	for name, want := range map[string]string{
+		target + "solve_l4_debug__.omp_outlined":                        "solve.omp_outlined",
+		target + "solve_l4_debug__.omp_outlined_debug__.omp_outlined":   "solve.omp_outlined",
+		target + "_Z3fooi_l7.omp_outlined_debug__.omp_outlined_debug__": "foo(int).omp_outlined",
+		target + "solve_l4":              target + "solve_l4",
+		"main.omp_outlined":              "main.omp_outlined",
+		".omp_outlined._debug__":         ".omp_outlined._debug__",
+		"__omp_offloading_.omp_outlined": "__omp_offloading_.omp_outlined",
+		"main":                           "main",
+	} {
+		if got := OutlinedName(name); got != want {
+			t.Errorf("OutlinedName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestDemangle(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"main", "main"},

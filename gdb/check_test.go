@@ -136,7 +136,7 @@ func checkVerbs(t *testing.T, f *facts) {
 		"report": {"THREADS  6", "REGIONS  3", "TASKS", "STACKS"}, "diagnose": {"arrived at a barrier"},
 		"threads": {"THREADS  6", "NAME", "2.0", "3.2"},
 		"regions": {"0: serial code", "1: parallel", "3: parallel"}, "tasks": {"TASKS"}, "icvs": {"nthreads-var"},
-		"stacks": {"STACKS"},
+		"stacks": {"STACKS"}, "devices": {"0 devices"},
 		"layout": {"OFFSET"}, "doctor": {"threads: 6 of 6 with registers"},
 	} {
 		for _, w := range words {

@@ -6,6 +6,7 @@ type Parts struct {
 	Regions bool
 	Tasks   bool
 	ICVs    bool
+	Devices bool // with the mapped data
 	Stacks  bool // merged user-model stacks
 	Native  bool // native stacks in Threads
 	// Values are variables and registers of the frames (Frame.Values). They are read for a single thread only.
@@ -22,7 +23,9 @@ type Request struct {
 }
 
 // ReportParts returns the parts that a report needs.
-func ReportParts() Parts { return Parts{Threads: true, Regions: true, Tasks: true, Stacks: true} }
+func ReportParts() Parts {
+	return Parts{Threads: true, Regions: true, Tasks: true, Devices: true, Stacks: true}
+}
 
 // Only selects one thread, region or task of a target; at most one field is set. Apart from it, only the parts
 // that the answer needs are read, such as the stack of the thread that forked a region.

@@ -39,6 +39,8 @@ type Picture struct {
 	ICVs     []ICV     `json:"icvs,omitempty" pb:"7"`
 	// ControlVars are the control variables with their effective values.
 	ControlVars []ControlVar `json:"control_vars,omitempty" pb:"8"`
+	// Devices are the devices of LLVM's offloading library, with the data that is mapped to them.
+	Devices []Device `json:"devices,omitempty" pb:"16"`
 	// Stacks are the user-model stacks, merged.
 	Stacks []MergedStack `json:"stacks,omitempty" pb:"9"`
 	// Layout has the offsets of fields and the addresses of globals of the runtimes.
@@ -375,6 +377,30 @@ type ICV struct {
 	Value   string `json:"value,omitempty" pb:"7"`
 	Source  string `json:"source,omitempty" pb:"8"` // field or global, by the runtime's own name
 	Error   string `json:"error,omitempty" pb:"9"`  // why there is no value
+}
+
+// Device is a device that LLVM's offloading library uses. The host is none.
+type Device struct {
+	Number  int    `json:"number" pb:"1" schema:"min=0"`
+	Library string `json:"library" pb:"2"`          // path of the offloading library
+	Plugin  string `json:"plugin,omitempty" pb:"3"` // such as cuda; missing if it is unknown
+	// Mapped is the mapped data, by host address.
+	Mapped []MappedData `json:"mapped,omitempty" pb:"4"`
+	Error  string       `json:"error,omitempty" pb:"5"` // the reason why mapped data is missing
+}
+
+// MappedData is a range of the host's memory that is mapped to a device.
+type MappedData struct {
+	Host    Hex    `json:"host" pb:"1"` // its start
+	Bytes   uint64 `json:"bytes" pb:"2" schema:"min=0"`
+	Address Hex    `json:"address" pb:"3" schema:"null"` // of the data on the device
+	// References is the reference count; missing if the data stays mapped.
+	References *uint64 `json:"references,omitempty" pb:"4" schema:"min=0"`
+	// Name is the data's expression in the clause that mapped it, or the variable that contains it; missing if neither
+	// is known.
+	Name string `json:"name,omitempty" pb:"5"`
+	File string `json:"file,omitempty" pb:"6"` // of the clause
+	Line int    `json:"line,omitempty" pb:"7" schema:"min=1"`
 }
 
 // ControlVar is one control variable with its effective value.

@@ -17,7 +17,8 @@ import (
 var reportParts = []ompdv1.PicturePart{
 	ompdv1.PicturePart_PICTURE_PART_THREADS, ompdv1.PicturePart_PICTURE_PART_REGIONS,
 	ompdv1.PicturePart_PICTURE_PART_TASKS,
-	ompdv1.PicturePart_PICTURE_PART_STACKS, ompdv1.PicturePart_PICTURE_PART_VERDICTS,
+	ompdv1.PicturePart_PICTURE_PART_DEVICES, ompdv1.PicturePart_PICTURE_PART_STACKS,
+	ompdv1.PicturePart_PICTURE_PART_VERDICTS,
 }
 
 // questionOf returns the query for the wanted parts of a picture; by default, those of a report.
@@ -30,7 +31,8 @@ func questionOf(wanted []ompdv1.PicturePart) engine.Query {
 	return engine.Query{Parts: picture.Parts{
 		Threads: has(ompdv1.PicturePart_PICTURE_PART_THREADS), Regions: has(ompdv1.PicturePart_PICTURE_PART_REGIONS),
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
-		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
+		Devices: has(ompdv1.PicturePart_PICTURE_PART_DEVICES),
+		Stacks:  has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
 	}, Verdicts: has(ompdv1.PicturePart_PICTURE_PART_VERDICTS), Layout: has(ompdv1.PicturePart_PICTURE_PART_LAYOUT),
 		Checks: has(ompdv1.PicturePart_PICTURE_PART_CHECKS)}
 }

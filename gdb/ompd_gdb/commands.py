@@ -21,6 +21,7 @@ VERBS = (
     ("regions", "The tree of parallel regions, with the numbers that `omp thread` takes.", ("--numbers", "--all")),
     ("tasks", "The tasks: running, waiting, queued, blocked on a dependence.", ("--all",)),
     ("icvs", "Every internal control variable by scope, with the source of its value.", ("--all", "--thread")),
+    ("devices", "The devices of target regions, and the data that is mapped to them.", ("--all",)),
     ("stacks", "User-model stacks of all threads, merged. `omp bt` prints that of one thread.", ("--native", "--all")),
     ("trace", "The last OpenMP events of a program that was started with `ompd-inspect record`.",
      ("--events", "--last", "--summary", "--all")),

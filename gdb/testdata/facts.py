@@ -44,7 +44,7 @@ def facts():
         said("omp bt on")
         out["filtered"][t.ptid[1]] = said("bt")
         said("omp bt off")
-    for verb in ("report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor"):
+    for verb in ("report", "diagnose", "threads", "regions", "tasks", "icvs", "devices", "stacks", "layout", "doctor"):
         out.setdefault("verbs", {})[verb] = said("omp " + verb)
     return out
 

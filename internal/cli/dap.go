@@ -99,8 +99,8 @@ func (e editors) attach(ctx context.Context, c dap.Attach) (*engine.Target, erro
 
 // consoleVerbs lists the verbs that the editor's console accepts: those that inspect one target.
 var consoleVerbs = []string{
-	"report", "diagnose", "threads", "regions", "tasks", "stacks", "icvs", "breakpoints", "layout", "doctor",
-	"profile",
+	"report", "diagnose", "threads", "regions", "tasks", "stacks", "icvs", "devices", "breakpoints", "layout",
+	"doctor", "profile",
 }
 
 // consoleWidth is the assumed width of a console, in columns.

@@ -59,7 +59,7 @@ func TestDap(t *testing.T) {
 	shown := map[string]string{
 		"report": "DEADLOCK", "diagnose": "DEADLOCK", "threads": "wait_lock", "regions": "level 1", "tasks": "implicit",
 		"stacks": "withdraw", "icvs": "dyn-var", "breakpoints": "ompd_bp_parallel_begin", "layout": "FIELD",
-		"doctor": "runtime",
+		"doctor": "runtime", "devices": "0 devices",
 	}
 	for _, verb := range consoleVerbs {
 		if verb == "profile" { // of processes only

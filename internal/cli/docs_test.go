@@ -131,8 +131,8 @@ func TestDocCommandsParse(t *testing.T) {
 // has not: they have tests of their own.
 var docVerbs = map[string]int{
 	"report": ExitOK, "diagnose": ExitFound, "threads": ExitOK, "regions": ExitOK, "tasks": ExitOK, "stacks": ExitOK,
-	"icvs": ExitOK, "breakpoints": ExitOK, "layout": ExitOK, "doctor": ExitOK, "ps": ExitOK, "cores": ExitOK,
-	"version": ExitOK, "watch": ExitStuck, "release": ExitOK,
+	"icvs": ExitOK, "devices": ExitOK, "breakpoints": ExitOK, "layout": ExitOK, "doctor": ExitOK, "ps": ExitOK,
+	"cores": ExitOK, "version": ExitOK, "watch": ExitStuck, "release": ExitOK,
 }
 
 // docCore and docPID match the targets of documents.

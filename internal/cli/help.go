@@ -25,7 +25,7 @@ var verbGroups = []struct {
 	{"Over time", []string{"watch", "profile", "run", "record", "release", "trace"}},
 	{"MPI jobs", []string{"job"}},
 	{"Debuggers and editors", []string{"dap", "dlv", "breakpoints", "symbols", "serve"}},
-	{"For experts", []string{"doctor", "icvs", "layout", "version", "completion", "help"}},
+	{"For experts", []string{"doctor", "icvs", "devices", "layout", "version", "completion", "help"}},
 }
 
 // examples are command lines of verbs. Those of other verbs are in their help text.
@@ -39,6 +39,7 @@ var examples = map[string]string{
 	"ompd-inspect regions": "  ompd-inspect regions core.1234\n  ompd-inspect regions 1234 --numbers",
 	"ompd-inspect tasks":   "  ompd-inspect tasks core.1234\n  ompd-inspect tasks 1234 --all --json",
 	"ompd-inspect icvs":    "  ompd-inspect icvs 1234\n  ompd-inspect icvs core.1234 --json",
+	"ompd-inspect devices": "  ompd-inspect devices 1234\n  ompd-inspect devices core.1234 --json",
 	"ompd-inspect stacks": "  ompd-inspect stacks 1234 --native\n" +
 		"  ompd-inspect stacks 1234 --format folded | flamegraph.pl >stacks.svg",
 	"ompd-inspect watch": "  ompd-inspect watch 1234\n  ompd-inspect watch 1234 --interval 5s --count 10",

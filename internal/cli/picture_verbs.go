@@ -65,6 +65,17 @@ func (a *app) icvsVerb() *cobra.Command {
 		engine.Query{Parts: picture.Parts{ICVs: true}}, report.ICVs)
 }
 
+func (a *app) devicesVerb() *cobra.Command {
+	cmd := a.verb("devices", "List the devices of target regions, and the data that is mapped to them",
+		picture.Parts{Devices: true}, report.Devices)
+	cmd.Long = `Lists the devices of LLVM's offloading library (libomptarget 14 to 19), and the data
+that is mapped to each: its expression in the map clause, the addresses on the host and on
+the device, the size, the reference count, and the clause. Names and clauses need a program
+that was compiled with -g. Data that stays mapped, such as declare target variables, has the
+reference count "always".`
+	return cmd
+}
+
 func (a *app) layoutVerb() *cobra.Command {
 	cmd := a.pictureVerb("layout", "List the offset of each field of the runtime, its source, and the sources that "+
 		"agree",
@@ -85,7 +96,7 @@ func (a *app) layoutVerb() *cobra.Command {
 func (a *app) doctorVerb() *cobra.Command {
 	cmd := a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
 		"the fix",
-		engine.Query{Checks: true}, report.Doctor)
+		engine.Query{Parts: picture.Parts{Devices: true}, Checks: true}, report.Doctor)
 	cmd.Long = `Checks what can be read of a target; for each missing part, it shows the cause and
 the fix.
 

@@ -160,7 +160,7 @@ func pictureParts(q engine.Query) []ompdv1.PicturePart {
 		{q.Tasks, ompdv1.PicturePart_PICTURE_PART_TASKS}, {q.ICVs, ompdv1.PicturePart_PICTURE_PART_ICVS},
 		{q.Stacks, ompdv1.PicturePart_PICTURE_PART_STACKS}, {q.Native, ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS},
 		{q.Verdicts, ompdv1.PicturePart_PICTURE_PART_VERDICTS}, {q.Layout, ompdv1.PicturePart_PICTURE_PART_LAYOUT},
-		{q.Checks, ompdv1.PicturePart_PICTURE_PART_CHECKS},
+		{q.Checks, ompdv1.PicturePart_PICTURE_PART_CHECKS}, {q.Devices, ompdv1.PicturePart_PICTURE_PART_DEVICES},
 	} {
 		if p.wanted {
 			out = append(out, p.part)

@@ -132,7 +132,7 @@ func (a *app) verbs() []*cobra.Command {
 		onlyFlags(v, &a.only)
 	}
 	return []*cobra.Command{
-		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
+		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), a.devicesVerb(), stacks,
 		a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
 		dlvVerb(a), a.psVerb(), a.coresVerb(), a.lastVerb(), a.watchVerb(), a.profileVerb(), a.runVerb(),
 		a.recordVerb(),

@@ -36,7 +36,9 @@ func Report() Query {
 // Everything returns the query of all parts.
 func Everything() Query {
 	return Query{
-		Parts:    picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true},
+		Parts: picture.Parts{
+			Threads: true, Regions: true, Tasks: true, ICVs: true, Devices: true, Stacks: true, Native: true,
+		},
 		Verdicts: true, Layout: true, Checks: true, Breakpoints: true, Trace: true,
 	}
 }

@@ -26,12 +26,13 @@ type doctor struct {
 	code    *stacks.Code
 	states  *teams.States
 	unread  []unreadRuntime
+	devices *deviceLister
 }
 
 // Doctor checks which data this target gives. For missing data, it adds the cause and the fix.
 func (in *Inspector) Doctor() []picture.Check {
 	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.threads.states,
-		in.threads.unread()}
+		in.threads.unread(), in.devices}
 	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(), d.checkDevices(),
 		[]picture.Check{d.checkStacks()}, d.checkInterpreters(), []picture.Check{d.checkLines()})
 }
@@ -108,10 +109,34 @@ func (d *doctor) checkDevices() []picture.Check {
 	case why != "":
 		c.Detail = why + ", so the host executes target regions; " + libraries[0]
 	default:
-		c.Detail = "through " + strings.Join(slices.Concat(libraries, plugins), ", ") +
-			"; their state, and the data that is mapped to them, are not known"
+		c.Detail = "through " + strings.Join(slices.Concat(libraries, plugins), ", ")
+		d.describeDevices(&c, len(libraries) > 0)
 	}
 	return []picture.Check{c}
+}
+
+// describeDevices adds the number of devices and of mapped ranges to a check. Devices of a plugin of GNU's runtime are
+// not read: llvm is set with LLVM's offloading library.
+func (d *doctor) describeDevices(c *picture.Check, llvm bool) {
+	devices, err := d.devices.find()
+	switch {
+	case err != nil:
+		c.Status = picture.CheckPartly
+		c.Detail += "; they, and the data that is mapped to them, are not known: " + stacks.Message(err)
+		return
+	case !llvm:
+		c.Detail += "; the data that is mapped to them is not known"
+		return
+	}
+	c.Detail += fmt.Sprintf("; %s, %s of mapped data", phrase.Count(len(devices), "device"),
+		phrase.Count(countMapped(devices), "range"))
+	for i := range devices {
+		if devices[i].Error != "" {
+			c.Status = picture.CheckPartly
+			c.Detail += "; " + devices[i].Error
+			return
+		}
+	}
 }
 
 func checkStatus(have, want int) picture.CheckStatus {

@@ -84,6 +84,7 @@ type Inspector struct {
 	threads    *threadLister
 	regionList *teams.RegionLister
 	tasks      *teams.TaskLister
+	devices    *deviceLister
 	facts      *factParts
 	waits      *waits.Finder
 	flows      *stacks.Flow
@@ -138,6 +139,7 @@ func (in *Inspector) readThreads() {
 		teams.NewLoops(in.code, flows), in.waits, &mpiCalls{target, in.code, flows, in.waits},
 		sync.OnceValue(in.unread),
 	}
+	in.devices = &deviceLister{target: target, notes: in.notes, data: data}
 	ending := crash.New(about, in.roster, in.code, data)
 	in.facts = &factParts{
 		in.roster, states, in.waits, teams.NewForks(in.regions, in.code, flows, in.model),

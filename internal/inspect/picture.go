@@ -44,6 +44,9 @@ func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 	if want.ICVs {
 		p.ICVs, p.ControlVars = in.ICVs(), in.ControlVars()
 	}
+	if want.Devices {
+		p.Devices = in.devices.list()
+	}
 	if want.Stacks {
 		p.Stacks = stacks.Merge(p.Threads)
 	}

@@ -24,6 +24,7 @@ const (
 	Regions
 	Stacks
 	ICVs
+	Devices
 	Layout
 	Doctor
 	// Profile is the view of a profile, which is not a picture.

@@ -49,6 +49,8 @@ func (t textPrinter) Picture(pic *picture.Picture, v View) error {
 		t.stacks(pic)
 	case ICVs:
 		text.ICVs(p, pic)
+	case Devices:
+		text.Devices(p, pic)
 	case Layout:
 		text.Layout(p, pic)
 	case Doctor:

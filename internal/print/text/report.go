@@ -36,6 +36,9 @@ func Report(p *Printer, pic *picture.Picture) {
 		}
 		p.printHeading("TASKS", g.counts())
 	}
+	if len(pic.Devices) > 0 {
+		printDevices(p, pic)
+	}
 	printStacks(p, pic, threadsInCycles(p, pic))
 	Warnings(p, pic)
 }

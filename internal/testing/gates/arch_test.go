@@ -135,8 +135,8 @@ var imports = map[string][]string{
 	"internal/inspect": {
 		"callbacks", "handles", "internal/image/libc", "internal/inspect/crash", "internal/inspect/recordings",
 		"internal/inspect/stacks", "internal/inspect/teams", "internal/inspect/waits", "internal/mpi",
-		"internal/phrase", "internal/runtime/accessor", "internal/runtime/layout", "internal/runtime/rtl",
-		"internal/stack/symbolize", "internal/stack/unwind", "picture",
+		"internal/phrase", "internal/runtime/accessor", "internal/runtime/layout", "internal/runtime/libomptarget",
+		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/crash": {
 		"callbacks", "internal/code/arch", "internal/code/emulate", "internal/code/flow", "internal/image/cxxabi",
@@ -218,6 +218,9 @@ var imports = map[string][]string{
 	"internal/runtime/libomp/locate": {
 		"callbacks", "handles", "internal/code/accesspath", "internal/code/symbolic", "internal/runtime/layout",
 		"internal/runtime/layoutcode", "internal/runtime/rtl",
+	},
+	"internal/runtime/libomptarget": {
+		"callbacks", "internal/code/accesspath", "internal/code/symbolic", "internal/runtime/layout",
 	},
 	"internal/runtime/readers": {
 		"callbacks", "handles", "internal/runtime/foreign", "internal/runtime/layout", "internal/runtime/libgomp",
@@ -401,7 +404,7 @@ var harness = []string{"internal/testing/e2e", "internal/testing/omptest"}
 // readers are the packages that each implement one kind of runtime.
 var readers = []string{
 	"internal/runtime/libomp", "internal/runtime/libomp/locate", "internal/runtime/libgomp",
-	"internal/runtime/foreign",
+	"internal/runtime/foreign", "internal/runtime/libomptarget",
 }
 
 // namesRuntimes are the files outside the readers that may name runtimes or their functions, each with the

@@ -37,10 +37,10 @@ func CompileOffload(t *testing.T, major int, source string, flags ...string) (ex
 	library := filepath.Join(lib, "libomptarget.so")
 	switch {
 	case major >= 19: // with the plugins inside
-		library = filepath.Join(runtime.Dir, fmt.Sprintf("libomptarget.so.%d.1", major))
+		library = filepath.Join(runtime.Dir, offloadLibrary(major))
 		link("libomptarget.devicertl.a", filepath.Join(lib, "libomptarget.devicertl.a"))
 	case major >= 15:
-		library = filepath.Join(runtime.Dir, fmt.Sprintf("libomptarget.so.%d", major))
+		library = filepath.Join(runtime.Dir, offloadLibrary(major))
 		link(filepath.Base(library), library)
 	}
 	// The library looks for plugins in the directory that it was loaded from. Release 16 has them beside the runtime.
@@ -64,4 +64,49 @@ func CompileOffload(t *testing.T, major int, source string, flags ...string) (ex
 	}
 	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to inform it of tools
 	return exe, runtime
+}
+
+// offloadLibrary returns the name by which programs of a release load LLVM's offloading library.
+func offloadLibrary(major int) string {
+	switch {
+	case major >= 18:
+		return fmt.Sprintf("libomptarget.so.%d.1", major)
+	case major >= 15:
+		return fmt.Sprintf("libomptarget.so.%d", major)
+	}
+	return "libomptarget.so"
+}
+
+// OffloadRuntime returns a runtime for programs that [CompileOffload] built for release built, with LLVM's offloading
+// library, its plugin for the host, and the OpenMP runtime of another release that has no compiler in Debian 12: 15, 17
+// or 18.
+func OffloadRuntime(tb testing.TB, built, major int) Runtime {
+	tb.Helper()
+	r := RuntimeOf(tb, major)
+	lib, rest, _ := strings.Cut(r.Dir, ":")
+	dir := tb.TempDir()
+	link := func(name, pattern string) {
+		files, _ := filepath.Glob(filepath.Join(lib, pattern))
+		if len(files) == 0 {
+			tb.Fatalf("the package of LLVM %d's runtime has no %s", major, pattern)
+		}
+		must(tb, os.Symlink(files[0], filepath.Join(dir, name)))
+	}
+	link(offloadLibrary(built), "libomptarget.so.*")
+	link("libomptarget.rtl.x86_64.so", "libomptarget.rtl.x86_64.so.*")
+	link("libomp.so.5", "libomp.so.5")
+	link("libomp.so", "libomp.so.5")
+	r.Dir = dir
+	if rest != "" { // with the C library of another suite
+		suite := otherSuites[major]
+		llvm := fmt.Sprintf("libllvm%d", major)
+		if major == 17 {
+			llvm += "t64"
+		}
+		for _, name := range []string{llvm, "libstdc++6", "libgcc-s1"} {
+			r.Dir += ":" + filepath.Join(suitePackage(tb, suite, name), "usr/lib/x86_64-linux-gnu")
+		}
+		r.Dir += ":" + rest
+	}
+	return r
 }

@@ -43,6 +43,8 @@ const (
 	PicturePart_PICTURE_PART_NATIVE_STACKS PicturePart = 9
 	// The problems that were found.
 	PicturePart_PICTURE_PART_VERDICTS PicturePart = 10
+	// Devices of LLVM's offloading library, with the data that is mapped to them.
+	PicturePart_PICTURE_PART_DEVICES PicturePart = 11
 )
 
 // Enum value maps for PicturePart.
@@ -59,6 +61,7 @@ var (
 		8:  "PICTURE_PART_CHECKS",
 		9:  "PICTURE_PART_NATIVE_STACKS",
 		10: "PICTURE_PART_VERDICTS",
+		11: "PICTURE_PART_DEVICES",
 	}
 	PicturePart_value = map[string]int32{
 		"PICTURE_PART_UNSPECIFIED":   0,
@@ -72,6 +75,7 @@ var (
 		"PICTURE_PART_CHECKS":        8,
 		"PICTURE_PART_NATIVE_STACKS": 9,
 		"PICTURE_PART_VERDICTS":      10,
+		"PICTURE_PART_DEVICES":       11,
 	}
 )
 
@@ -911,7 +915,7 @@ type GetReportRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	// Other parts are left out. An empty list, or native stacks alone, means a report: verdicts,
-	// threads, regions, tasks and stacks.
+	// threads, regions, tasks, devices and stacks.
 	Parts         []PicturePart `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=ompd.v1.PicturePart" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3607,7 +3611,7 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x15FindProcessesResponse\x12*\n" +
 	"\aprocess\x18\x01 \x01(\v2\x10.ompd.v1.ProcessR\aprocess\x12\x16\n" +
 	"\x06hidden\x18\x02 \x01(\x03R\x06hidden\x12#\n" +
-	"\rhidden_reason\x18\x03 \x01(\tR\fhiddenReason*\xad\x02\n" +
+	"\rhidden_reason\x18\x03 \x01(\tR\fhiddenReason*\xc7\x02\n" +
 	"\vPicturePart\x12\x1c\n" +
 	"\x18PICTURE_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PICTURE_PART_HEADER\x10\x01\x12\x18\n" +
@@ -3620,7 +3624,8 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x13PICTURE_PART_CHECKS\x10\b\x12\x1e\n" +
 	"\x1aPICTURE_PART_NATIVE_STACKS\x10\t\x12\x19\n" +
 	"\x15PICTURE_PART_VERDICTS\x10\n" +
-	"*r\n" +
+	"\x12\x18\n" +
+	"\x14PICTURE_PART_DEVICES\x10\v*r\n" +
 	"\n" +
 	"ThreadView\x12\x1b\n" +
 	"\x17THREAD_VIEW_UNSPECIFIED\x10\x00\x12\x15\n" +

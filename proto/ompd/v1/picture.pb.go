@@ -1421,7 +1421,9 @@ type Picture struct {
 	// threads, regions, tasks, verdicts. A warning has the next command.
 	Incomplete []string `protobuf:"bytes,14,rep,name=incomplete,proto3" json:"incomplete,omitempty"`
 	// The input of the verdicts.
-	Facts         *Facts `protobuf:"bytes,15,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts *Facts `protobuf:"bytes,15,opt,name=facts,proto3" json:"facts,omitempty"`
+	// The devices of LLVM's offloading library, with the data that is mapped to them.
+	Devices       []*Device `protobuf:"bytes,16,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1557,6 +1559,13 @@ func (x *Picture) GetIncomplete() []string {
 func (x *Picture) GetFacts() *Facts {
 	if x != nil {
 		return x.Facts
+	}
+	return nil
+}
+
+func (x *Picture) GetDevices() []*Device {
+	if x != nil {
+		return x.Devices
 	}
 	return nil
 }
@@ -4471,6 +4480,186 @@ func (x *ControlVar) GetSource() string {
 	return ""
 }
 
+// Device is a device that LLVM's offloading library uses. The host is none.
+type Device struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number int64                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Path of the offloading library.
+	Library string `protobuf:"bytes,2,opt,name=library,proto3" json:"library,omitempty"`
+	// Such as cuda; missing if it is unknown.
+	Plugin string `protobuf:"bytes,3,opt,name=plugin,proto3" json:"plugin,omitempty"`
+	// The mapped data, by host address.
+	Mapped []*MappedData `protobuf:"bytes,4,rep,name=mapped,proto3" json:"mapped,omitempty"`
+	// The reason why mapped data is missing.
+	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Device) Reset() {
+	*x = Device{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Device) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Device) ProtoMessage() {}
+
+func (x *Device) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Device.ProtoReflect.Descriptor instead.
+func (*Device) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Device) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Device) GetLibrary() string {
+	if x != nil {
+		return x.Library
+	}
+	return ""
+}
+
+func (x *Device) GetPlugin() string {
+	if x != nil {
+		return x.Plugin
+	}
+	return ""
+}
+
+func (x *Device) GetMapped() []*MappedData {
+	if x != nil {
+		return x.Mapped
+	}
+	return nil
+}
+
+func (x *Device) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// MappedData is a range of the host's memory that is mapped to a device.
+type MappedData struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its start.
+	Host  uint64 `protobuf:"varint,1,opt,name=host,proto3" json:"host,omitempty"`
+	Bytes uint64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Of the data on the device.
+	Address uint64 `protobuf:"varint,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The reference count; missing if the data stays mapped.
+	References *uint64 `protobuf:"varint,4,opt,name=references,proto3,oneof" json:"references,omitempty"`
+	// The data's expression in the clause that mapped it, or the variable that contains it; missing
+	// if neither is known.
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// Of the clause.
+	File          string `protobuf:"bytes,6,opt,name=file,proto3" json:"file,omitempty"`
+	Line          int64  `protobuf:"varint,7,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappedData) Reset() {
+	*x = MappedData{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappedData) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappedData) ProtoMessage() {}
+
+func (x *MappedData) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappedData.ProtoReflect.Descriptor instead.
+func (*MappedData) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *MappedData) GetHost() uint64 {
+	if x != nil {
+		return x.Host
+	}
+	return 0
+}
+
+func (x *MappedData) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *MappedData) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *MappedData) GetReferences() uint64 {
+	if x != nil && x.References != nil {
+		return *x.References
+	}
+	return 0
+}
+
+func (x *MappedData) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MappedData) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *MappedData) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
 // MergedStack is one user-model stack and the threads that have it.
 type MergedStack struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4484,7 +4673,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4496,7 +4685,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4509,7 +4698,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -4561,7 +4750,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4573,7 +4762,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4586,7 +4775,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -4677,7 +4866,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4689,7 +4878,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4702,7 +4891,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Claim) GetSource() string {
@@ -4733,7 +4922,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4745,7 +4934,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4758,7 +4947,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Check) GetName() string {
@@ -4838,7 +5027,7 @@ type Facts struct {
 
 func (x *Facts) Reset() {
 	*x = Facts{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4850,7 +5039,7 @@ func (x *Facts) String() string {
 func (*Facts) ProtoMessage() {}
 
 func (x *Facts) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4863,7 +5052,7 @@ func (x *Facts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facts.ProtoReflect.Descriptor instead.
 func (*Facts) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Facts) GetWaits() []*Wait {
@@ -5043,7 +5232,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5055,7 +5244,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5068,7 +5257,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -5220,7 +5409,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5232,7 +5421,7 @@ func (x *Awaited) String() string {
 func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5245,7 +5434,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -5338,7 +5527,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5350,7 +5539,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5363,7 +5552,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Lock) GetId() string {
@@ -5526,7 +5715,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5538,7 +5727,7 @@ func (x *Holder) String() string {
 func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5551,7 +5740,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5612,7 +5801,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5624,7 +5813,7 @@ func (x *Candidates) String() string {
 func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5637,7 +5826,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5677,7 +5866,7 @@ type Leak struct {
 
 func (x *Leak) Reset() {
 	*x = Leak{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5689,7 +5878,7 @@ func (x *Leak) String() string {
 func (*Leak) ProtoMessage() {}
 
 func (x *Leak) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5702,7 +5891,7 @@ func (x *Leak) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leak.ProtoReflect.Descriptor instead.
 func (*Leak) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Leak) GetFrame() *Frame {
@@ -5743,7 +5932,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5755,7 +5944,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5768,7 +5957,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Release) GetThread() int64 {
@@ -5823,7 +6012,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +6024,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5848,7 +6037,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Barrier) GetId() string {
@@ -5929,7 +6118,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5941,7 +6130,7 @@ func (x *Misplaced) String() string {
 func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5954,7 +6143,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5994,7 +6183,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6006,7 +6195,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6019,7 +6208,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Construct) GetName() string {
@@ -6068,7 +6257,7 @@ type LostThreads struct {
 
 func (x *LostThreads) Reset() {
 	*x = LostThreads{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6080,7 +6269,7 @@ func (x *LostThreads) String() string {
 func (*LostThreads) ProtoMessage() {}
 
 func (x *LostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6093,7 +6282,7 @@ func (x *LostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostThreads.ProtoReflect.Descriptor instead.
 func (*LostThreads) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LostThreads) GetRuntime() string {
@@ -6163,7 +6352,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6175,7 +6364,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6188,7 +6377,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6298,7 +6487,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6310,7 +6499,7 @@ func (x *Processors) String() string {
 func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6323,7 +6512,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6367,7 +6556,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6379,7 +6568,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6392,7 +6581,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6422,7 +6611,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6434,7 +6623,7 @@ func (x *Quota) String() string {
 func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6447,7 +6636,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6476,7 +6665,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6488,7 +6677,7 @@ func (x *Cpuset) String() string {
 func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6501,7 +6690,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6529,7 +6718,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6541,7 +6730,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6554,7 +6743,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Setting) GetName() string {
@@ -6586,7 +6775,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6598,7 +6787,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6611,7 +6800,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Variable) GetName() string {
@@ -6688,7 +6877,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6700,7 +6889,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6713,7 +6902,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6827,7 +7016,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6839,7 +7028,7 @@ func (x *Callee) String() string {
 func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6852,7 +7041,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Callee) GetFunction() string {
@@ -6897,7 +7086,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6909,7 +7098,7 @@ func (x *FaultStack) String() string {
 func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6922,7 +7111,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -7010,7 +7199,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +7211,7 @@ func (x *Local) String() string {
 func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +7224,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Local) GetName() string {
@@ -7081,7 +7270,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7093,7 +7282,7 @@ func (x *Nearby) String() string {
 func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7106,7 +7295,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -7151,7 +7340,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7163,7 +7352,7 @@ func (x *MemoryMapping) String() string {
 func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7176,7 +7365,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7227,7 +7416,7 @@ type DeadVariable struct {
 
 func (x *DeadVariable) Reset() {
 	*x = DeadVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7239,7 +7428,7 @@ func (x *DeadVariable) String() string {
 func (*DeadVariable) ProtoMessage() {}
 
 func (x *DeadVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7252,7 +7441,7 @@ func (x *DeadVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadVariable.ProtoReflect.Descriptor instead.
 func (*DeadVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DeadVariable) GetName() string {
@@ -7324,7 +7513,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7336,7 +7525,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7349,7 +7538,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7427,7 +7616,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7439,7 +7628,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7452,7 +7641,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Exception) GetType() string {
@@ -7516,7 +7705,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7528,7 +7717,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7541,7 +7730,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -7602,7 +7791,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7614,7 +7803,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7627,7 +7816,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -7694,7 +7883,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7706,7 +7895,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7719,7 +7908,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7757,7 +7946,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7769,7 +7958,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7782,7 +7971,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7823,7 +8012,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7835,7 +8024,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7848,7 +8037,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -7895,7 +8084,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7907,7 +8096,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7920,7 +8109,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *PastEvent) GetText() string {
@@ -7975,7 +8164,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7987,7 +8176,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8000,7 +8189,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *History) GetThreads() int64 {
@@ -8072,7 +8261,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8084,7 +8273,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8097,7 +8286,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -8131,7 +8320,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8143,7 +8332,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8156,7 +8345,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -8211,7 +8400,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8223,7 +8412,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8236,7 +8425,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8322,7 +8511,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8334,7 +8523,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8347,7 +8536,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Contention) GetText() string {
@@ -8436,7 +8625,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8448,7 +8637,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8461,7 +8650,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8515,7 +8704,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8527,7 +8716,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8540,7 +8729,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -8598,7 +8787,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8610,7 +8799,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8623,7 +8812,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -8666,7 +8855,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8678,7 +8867,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8691,7 +8880,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -8745,7 +8934,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8757,7 +8946,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8770,7 +8959,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -8834,7 +9023,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8846,7 +9035,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8859,7 +9048,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -8965,7 +9154,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8977,7 +9166,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8990,7 +9179,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -9052,7 +9241,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9064,7 +9253,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9077,7 +9266,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Process) GetPid() int64 {
@@ -9163,7 +9352,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9175,7 +9364,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9188,7 +9377,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -9256,7 +9445,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9268,7 +9457,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9281,7 +9470,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Look) GetSchema() string {
@@ -9353,7 +9542,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9365,7 +9554,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9378,7 +9567,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9451,7 +9640,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9463,7 +9652,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9476,7 +9665,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9533,7 +9722,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9545,7 +9734,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9558,7 +9747,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -9594,7 +9783,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9606,7 +9795,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9619,7 +9808,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -9681,7 +9870,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9693,7 +9882,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9706,7 +9895,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Event) GetTime() int64 {
@@ -9871,7 +10060,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9883,7 +10072,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9896,7 +10085,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -9935,7 +10124,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9947,7 +10136,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9960,7 +10149,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -10009,7 +10198,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10021,7 +10210,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10034,7 +10223,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -10104,7 +10293,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10116,7 +10305,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10129,7 +10318,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -10202,7 +10391,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10214,7 +10403,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10227,7 +10416,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10326,7 +10515,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10338,7 +10527,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10351,7 +10540,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10429,7 +10618,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10441,7 +10630,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10454,7 +10643,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Statistic) GetText() string {
@@ -10613,7 +10802,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10625,7 +10814,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10638,7 +10827,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Profile) GetSchema() string {
@@ -10821,7 +11010,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10833,7 +11022,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10846,7 +11035,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -10888,7 +11077,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10900,7 +11089,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10913,7 +11102,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -10973,7 +11162,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10985,7 +11174,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10998,7 +11187,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -11040,7 +11229,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11052,7 +11241,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11065,7 +11254,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -11129,7 +11318,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11141,7 +11330,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11154,7 +11343,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -11217,7 +11406,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11229,7 +11418,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11242,7 +11431,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -11294,7 +11483,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11306,7 +11495,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11319,7 +11508,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11363,7 +11552,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11375,7 +11564,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11388,7 +11577,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11460,7 +11649,7 @@ type ProfileRank struct {
 
 func (x *ProfileRank) Reset() {
 	*x = ProfileRank{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11472,7 +11661,7 @@ func (x *ProfileRank) String() string {
 func (*ProfileRank) ProtoMessage() {}
 
 func (x *ProfileRank) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11485,7 +11674,7 @@ func (x *ProfileRank) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
 func (*ProfileRank) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ProfileRank) GetRank() int64 {
@@ -11562,7 +11751,7 @@ var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
-	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\xe1\x04\n" +
+	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\x8c\x05\n" +
 	"\aPicture\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
 	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
@@ -11581,7 +11770,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x0e \x03(\tR\n" +
 	"incomplete\x12$\n" +
-	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\xb4\x05\n" +
+	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\x12)\n" +
+	"\adevices\x18\x10 \x03(\v2\x0f.ompd.v1.DeviceR\adevices\"\xb4\x05\n" +
 	"\x06Target\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.ompd.v1.TargetKindR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -11916,7 +12106,25 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"ControlVar\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
-	"\x06source\x18\x03 \x01(\tR\x06source\"e\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\"\x95\x01\n" +
+	"\x06Device\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x18\n" +
+	"\alibrary\x18\x02 \x01(\tR\alibrary\x12\x16\n" +
+	"\x06plugin\x18\x03 \x01(\tR\x06plugin\x12+\n" +
+	"\x06mapped\x18\x04 \x03(\v2\x13.ompd.v1.MappedDataR\x06mapped\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\xc0\x01\n" +
+	"\n" +
+	"MappedData\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\x04R\x04host\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\x04R\aaddress\x12#\n" +
+	"\n" +
+	"references\x18\x04 \x01(\x04H\x00R\n" +
+	"references\x88\x01\x01\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x12\n" +
+	"\x04file\x18\x06 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\a \x01(\x03R\x04lineB\r\n" +
+	"\v_references\"e\n" +
 	"\vMergedStack\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x18\n" +
 	"\athreads\x18\x02 \x03(\x03R\athreads\x12&\n" +
@@ -12808,7 +13016,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 102)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -12855,81 +13063,83 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Task)(nil),            // 42: ompd.v1.Task
 	(*Icv)(nil),             // 43: ompd.v1.Icv
 	(*ControlVar)(nil),      // 44: ompd.v1.ControlVar
-	(*MergedStack)(nil),     // 45: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),     // 46: ompd.v1.LayoutEntry
-	(*Claim)(nil),           // 47: ompd.v1.Claim
-	(*Check)(nil),           // 48: ompd.v1.Check
-	(*Facts)(nil),           // 49: ompd.v1.Facts
-	(*Wait)(nil),            // 50: ompd.v1.Wait
-	(*Awaited)(nil),         // 51: ompd.v1.Awaited
-	(*Lock)(nil),            // 52: ompd.v1.Lock
-	(*Holder)(nil),          // 53: ompd.v1.Holder
-	(*Candidates)(nil),      // 54: ompd.v1.Candidates
-	(*Leak)(nil),            // 55: ompd.v1.Leak
-	(*Release)(nil),         // 56: ompd.v1.Release
-	(*Barrier)(nil),         // 57: ompd.v1.Barrier
-	(*Misplaced)(nil),       // 58: ompd.v1.Misplaced
-	(*Construct)(nil),       // 59: ompd.v1.Construct
-	(*LostThreads)(nil),     // 60: ompd.v1.LostThreads
-	(*Fork)(nil),            // 61: ompd.v1.Fork
-	(*Processors)(nil),      // 62: ompd.v1.Processors
-	(*Mask)(nil),            // 63: ompd.v1.Mask
-	(*Quota)(nil),           // 64: ompd.v1.Quota
-	(*Cpuset)(nil),          // 65: ompd.v1.Cpuset
-	(*Setting)(nil),         // 66: ompd.v1.Setting
-	(*Variable)(nil),        // 67: ompd.v1.Variable
-	(*Fault)(nil),           // 68: ompd.v1.Fault
-	(*Callee)(nil),          // 69: ompd.v1.Callee
-	(*FaultStack)(nil),      // 70: ompd.v1.FaultStack
-	(*Local)(nil),           // 71: ompd.v1.Local
-	(*Nearby)(nil),          // 72: ompd.v1.Nearby
-	(*MemoryMapping)(nil),   // 73: ompd.v1.MemoryMapping
-	(*DeadVariable)(nil),    // 74: ompd.v1.DeadVariable
-	(*Abort)(nil),           // 75: ompd.v1.Abort
-	(*Exception)(nil),       // 76: ompd.v1.Exception
-	(*Thrown)(nil),          // 77: ompd.v1.Thrown
-	(*Boundary)(nil),        // 78: ompd.v1.Boundary
-	(*SignalHandler)(nil),   // 79: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),      // 80: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 81: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 82: ompd.v1.PastEvent
-	(*History)(nil),         // 83: ompd.v1.History
-	(*LockOrder)(nil),       // 84: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 85: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 86: ompd.v1.Imbalance
-	(*Contention)(nil),      // 87: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 88: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 89: ompd.v1.Timeline
-	(*Activity)(nil),        // 90: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 91: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 92: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 93: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 94: ompd.v1.BodyEntry
-	(*Process)(nil),         // 95: ompd.v1.Process
-	(*ProcessCode)(nil),     // 96: ompd.v1.ProcessCode
-	(*Look)(nil),            // 97: ompd.v1.Look
-	(*Change)(nil),          // 98: ompd.v1.Change
-	(*ThreadChange)(nil),    // 99: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 100: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 101: ompd.v1.RecordedChange
-	(*Event)(nil),           // 102: ompd.v1.Event
-	(*Dependence)(nil),      // 103: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 104: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 105: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 106: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 107: ompd.v1.Recording
-	(*Statistics)(nil),      // 108: ompd.v1.Statistics
-	(*Statistic)(nil),       // 109: ompd.v1.Statistic
-	(*Profile)(nil),         // 110: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 111: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 112: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 113: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 114: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 115: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 116: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 117: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 118: ompd.v1.ProfileStack
-	(*ProfileRank)(nil),     // 119: ompd.v1.ProfileRank
+	(*Device)(nil),          // 45: ompd.v1.Device
+	(*MappedData)(nil),      // 46: ompd.v1.MappedData
+	(*MergedStack)(nil),     // 47: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),     // 48: ompd.v1.LayoutEntry
+	(*Claim)(nil),           // 49: ompd.v1.Claim
+	(*Check)(nil),           // 50: ompd.v1.Check
+	(*Facts)(nil),           // 51: ompd.v1.Facts
+	(*Wait)(nil),            // 52: ompd.v1.Wait
+	(*Awaited)(nil),         // 53: ompd.v1.Awaited
+	(*Lock)(nil),            // 54: ompd.v1.Lock
+	(*Holder)(nil),          // 55: ompd.v1.Holder
+	(*Candidates)(nil),      // 56: ompd.v1.Candidates
+	(*Leak)(nil),            // 57: ompd.v1.Leak
+	(*Release)(nil),         // 58: ompd.v1.Release
+	(*Barrier)(nil),         // 59: ompd.v1.Barrier
+	(*Misplaced)(nil),       // 60: ompd.v1.Misplaced
+	(*Construct)(nil),       // 61: ompd.v1.Construct
+	(*LostThreads)(nil),     // 62: ompd.v1.LostThreads
+	(*Fork)(nil),            // 63: ompd.v1.Fork
+	(*Processors)(nil),      // 64: ompd.v1.Processors
+	(*Mask)(nil),            // 65: ompd.v1.Mask
+	(*Quota)(nil),           // 66: ompd.v1.Quota
+	(*Cpuset)(nil),          // 67: ompd.v1.Cpuset
+	(*Setting)(nil),         // 68: ompd.v1.Setting
+	(*Variable)(nil),        // 69: ompd.v1.Variable
+	(*Fault)(nil),           // 70: ompd.v1.Fault
+	(*Callee)(nil),          // 71: ompd.v1.Callee
+	(*FaultStack)(nil),      // 72: ompd.v1.FaultStack
+	(*Local)(nil),           // 73: ompd.v1.Local
+	(*Nearby)(nil),          // 74: ompd.v1.Nearby
+	(*MemoryMapping)(nil),   // 75: ompd.v1.MemoryMapping
+	(*DeadVariable)(nil),    // 76: ompd.v1.DeadVariable
+	(*Abort)(nil),           // 77: ompd.v1.Abort
+	(*Exception)(nil),       // 78: ompd.v1.Exception
+	(*Thrown)(nil),          // 79: ompd.v1.Thrown
+	(*Boundary)(nil),        // 80: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 81: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 82: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 83: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 84: ompd.v1.PastEvent
+	(*History)(nil),         // 85: ompd.v1.History
+	(*LockOrder)(nil),       // 86: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 87: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 88: ompd.v1.Imbalance
+	(*Contention)(nil),      // 89: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 90: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 91: ompd.v1.Timeline
+	(*Activity)(nil),        // 92: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 93: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 94: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 95: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 96: ompd.v1.BodyEntry
+	(*Process)(nil),         // 97: ompd.v1.Process
+	(*ProcessCode)(nil),     // 98: ompd.v1.ProcessCode
+	(*Look)(nil),            // 99: ompd.v1.Look
+	(*Change)(nil),          // 100: ompd.v1.Change
+	(*ThreadChange)(nil),    // 101: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 102: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 103: ompd.v1.RecordedChange
+	(*Event)(nil),           // 104: ompd.v1.Event
+	(*Dependence)(nil),      // 105: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 106: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 107: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 108: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 109: ompd.v1.Recording
+	(*Statistics)(nil),      // 110: ompd.v1.Statistics
+	(*Statistic)(nil),       // 111: ompd.v1.Statistic
+	(*Profile)(nil),         // 112: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 113: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 114: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 115: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 116: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 117: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 118: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 119: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 120: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 121: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -12939,189 +13149,191 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	42,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
 	43,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
 	44,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	45,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	46,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	48,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	47,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	48,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	50,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
 	27,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	49,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
-	0,   // 12: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
-	20,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	21,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	22,  // 15: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	25,  // 16: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
-	26,  // 17: ompd.v1.Target.hung_children:type_name -> ompd.v1.Child
-	1,   // 18: ompd.v1.Place.role:type_name -> ompd.v1.Role
-	2,   // 19: ompd.v1.Place.state:type_name -> ompd.v1.StateName
-	3,   // 20: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
-	23,  // 21: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	24,  // 22: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
-	27,  // 23: ompd.v1.Child.verdict:type_name -> ompd.v1.Verdict
-	4,   // 24: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
-	5,   // 25: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
-	6,   // 26: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
-	28,  // 27: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	31,  // 28: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	29,  // 29: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	21,  // 30: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	21,  // 31: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	30,  // 32: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	7,   // 33: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
-	2,   // 34: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
-	21,  // 35: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	1,   // 36: ompd.v1.Thread.role:type_name -> ompd.v1.Role
-	34,  // 37: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	35,  // 38: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	7,   // 39: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
-	21,  // 40: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	21,  // 41: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	38,  // 42: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	37,  // 43: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	36,  // 44: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
-	39,  // 45: ompd.v1.Thread.target:type_name -> ompd.v1.TargetConstruct
-	2,   // 46: ompd.v1.State.name:type_name -> ompd.v1.StateName
-	8,   // 47: ompd.v1.State.source:type_name -> ompd.v1.StateSource
-	2,   // 48: ompd.v1.State.standard:type_name -> ompd.v1.StateName
-	2,   // 49: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
-	41,  // 50: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	9,   // 51: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
-	10,  // 52: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
-	41,  // 53: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	21,  // 54: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	47,  // 55: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	11,  // 56: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
-	50,  // 57: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	52,  // 58: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	57,  // 59: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	54,  // 60: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	54,  // 61: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	60,  // 62: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	61,  // 63: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	62,  // 64: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	66,  // 65: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	67,  // 66: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	68,  // 67: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	75,  // 68: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	81,  // 69: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	83,  // 70: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	80,  // 71: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	21,  // 72: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
-	7,   // 73: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	51,  // 74: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	36,  // 75: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	21,  // 76: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	21,  // 77: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	53,  // 78: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	54,  // 79: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	55,  // 80: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	56,  // 81: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	21,  // 82: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	5,   // 83: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	21,  // 84: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	21,  // 85: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	21,  // 86: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	5,   // 87: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	21,  // 88: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	58,  // 89: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	59,  // 90: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	21,  // 91: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	21,  // 92: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	21,  // 93: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	21,  // 94: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	63,  // 95: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	64,  // 96: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	65,  // 97: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	12,  // 98: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
-	13,  // 99: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	21,  // 100: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	70,  // 101: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	72,  // 102: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	21,  // 103: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	69,  // 104: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	74,  // 105: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
-	21,  // 106: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	71,  // 107: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	73,  // 108: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	73,  // 109: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	73,  // 110: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 111: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
-	21,  // 112: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	76,  // 113: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	79,  // 114: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	77,  // 115: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	78,  // 116: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 117: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 118: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 119: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 120: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 121: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 122: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	82,  // 123: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	82,  // 124: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 125: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	84,  // 126: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	86,  // 127: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	87,  // 128: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	88,  // 129: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	89,  // 130: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	85,  // 131: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	82,  // 132: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	82,  // 133: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 134: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 135: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 136: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 137: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	90,  // 138: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	91,  // 139: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 140: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 141: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	92,  // 142: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	92,  // 143: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	94,  // 144: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	96,  // 145: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 146: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	98,  // 147: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	98,  // 148: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	99,  // 149: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	100, // 150: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	100, // 151: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	101, // 152: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 153: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	103, // 154: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	104, // 155: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	105, // 156: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	106, // 157: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	109, // 158: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	84,  // 159: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 160: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 161: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 162: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 163: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 164: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	111, // 165: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	112, // 166: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	113, // 167: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	114, // 168: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	115, // 169: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	117, // 170: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	118, // 171: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	119, // 172: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 173: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	41,  // 174: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 175: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	113, // 176: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	41,  // 177: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 178: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 179: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	116, // 180: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 181: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 182: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 183: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 184: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	185, // [185:185] is the sub-list for method output_type
-	185, // [185:185] is the sub-list for method input_type
-	185, // [185:185] is the sub-list for extension type_name
-	185, // [185:185] is the sub-list for extension extendee
-	0,   // [0:185] is the sub-list for field type_name
+	51,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	45,  // 12: ompd.v1.Picture.devices:type_name -> ompd.v1.Device
+	0,   // 13: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
+	20,  // 14: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	21,  // 15: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	22,  // 16: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	25,  // 17: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
+	26,  // 18: ompd.v1.Target.hung_children:type_name -> ompd.v1.Child
+	1,   // 19: ompd.v1.Place.role:type_name -> ompd.v1.Role
+	2,   // 20: ompd.v1.Place.state:type_name -> ompd.v1.StateName
+	3,   // 21: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
+	23,  // 22: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	24,  // 23: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
+	27,  // 24: ompd.v1.Child.verdict:type_name -> ompd.v1.Verdict
+	4,   // 25: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
+	5,   // 26: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
+	6,   // 27: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
+	28,  // 28: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	31,  // 29: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	29,  // 30: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	21,  // 31: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	21,  // 32: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	30,  // 33: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	7,   // 34: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
+	2,   // 35: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
+	21,  // 36: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	1,   // 37: ompd.v1.Thread.role:type_name -> ompd.v1.Role
+	34,  // 38: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	35,  // 39: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	7,   // 40: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
+	21,  // 41: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	21,  // 42: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	38,  // 43: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	37,  // 44: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	36,  // 45: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
+	39,  // 46: ompd.v1.Thread.target:type_name -> ompd.v1.TargetConstruct
+	2,   // 47: ompd.v1.State.name:type_name -> ompd.v1.StateName
+	8,   // 48: ompd.v1.State.source:type_name -> ompd.v1.StateSource
+	2,   // 49: ompd.v1.State.standard:type_name -> ompd.v1.StateName
+	2,   // 50: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
+	41,  // 51: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	9,   // 52: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
+	10,  // 53: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
+	41,  // 54: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	46,  // 55: ompd.v1.Device.mapped:type_name -> ompd.v1.MappedData
+	21,  // 56: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	49,  // 57: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	11,  // 58: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
+	52,  // 59: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	54,  // 60: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	59,  // 61: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	56,  // 62: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	56,  // 63: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	62,  // 64: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	63,  // 65: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	64,  // 66: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	68,  // 67: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	69,  // 68: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	70,  // 69: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	77,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	83,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	85,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	82,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	21,  // 74: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
+	7,   // 75: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	53,  // 76: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	36,  // 77: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	21,  // 78: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	21,  // 79: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	55,  // 80: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	56,  // 81: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	57,  // 82: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	58,  // 83: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	21,  // 84: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 85: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	21,  // 86: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	21,  // 87: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	21,  // 88: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 89: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	21,  // 90: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	60,  // 91: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	61,  // 92: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	21,  // 93: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	21,  // 94: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	21,  // 95: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	21,  // 96: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	65,  // 97: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	66,  // 98: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	67,  // 99: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 100: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 101: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	21,  // 102: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	72,  // 103: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	74,  // 104: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	21,  // 105: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	71,  // 106: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	76,  // 107: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
+	21,  // 108: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	73,  // 109: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	75,  // 110: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	75,  // 111: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	75,  // 112: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 113: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
+	21,  // 114: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	78,  // 115: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	81,  // 116: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	79,  // 117: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	80,  // 118: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 119: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 120: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 121: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 122: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 123: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 124: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	84,  // 125: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	84,  // 126: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 127: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	86,  // 128: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	88,  // 129: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	89,  // 130: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	90,  // 131: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	91,  // 132: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	87,  // 133: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	84,  // 134: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	84,  // 135: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 136: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 137: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 138: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 139: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	92,  // 140: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	93,  // 141: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 142: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 143: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	94,  // 144: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	94,  // 145: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	96,  // 146: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	98,  // 147: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 148: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	100, // 149: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	100, // 150: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	101, // 151: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	102, // 152: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	102, // 153: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	103, // 154: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 155: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	105, // 156: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	106, // 157: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	107, // 158: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	108, // 159: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	111, // 160: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	86,  // 161: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 162: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 163: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 164: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 165: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 166: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	113, // 167: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	114, // 168: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	115, // 169: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	116, // 170: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	117, // 171: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	119, // 172: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	120, // 173: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	121, // 174: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 175: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 176: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 177: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	115, // 178: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 179: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 180: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 181: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	118, // 182: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 183: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 184: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 185: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 186: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	187, // [187:187] is the sub-list for method output_type
+	187, // [187:187] is the sub-list for method input_type
+	187, // [187:187] is the sub-list for extension type_name
+	187, // [187:187] is the sub-list for extension extendee
+	0,   // [0:187] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -13143,27 +13355,28 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[32].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[30].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[34].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[43].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[36].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[45].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[64].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[75].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[76].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[85].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[54].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[66].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[77].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[78].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[86].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[87].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[91].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[93].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   102,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -51,6 +51,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.verdicts, sizes = joinTeamSizes(x, r.verdicts, sizes)
 	r.add(sizes)
 	r.add(findTwoRuntimes(pic))
+	r.add(findHostFallbacks(x))
 	if !slices.ContainsFunc(r.verdicts, isForkedChild) {
 		r.add(findMissingMembers(x, groups, r.add(findForkedChild(x, threadsOf(ended)))))
 	}

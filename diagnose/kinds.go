@@ -97,6 +97,12 @@ var kinds = []Kind{
 	{Name: picture.VerdictSharedProcessor, Title: "SPINNING ON A SHARED CPU", Severity: picture.SeverityWarning},
 	{Name: picture.VerdictOversubscribed, Title: "OVERSUBSCRIBED", Severity: picture.SeverityWarning},
 	{
+		Name: picture.VerdictHostFallback, Title: "HOST FALLBACK", Severity: picture.SeverityWarning,
+		Fix: "check that the process can use a device (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES), and that the " +
+			"program has code for it (-fopenmp-targets, --offload-arch); OMP_TARGET_OFFLOAD=mandatory ends the " +
+			"program where no device is there",
+	},
+	{
 		Name: picture.VerdictLockOrder, Title: "LOCK ORDER", Severity: picture.SeverityWarning, Recorded: true,
 		Fix: "acquire them in the same order everywhere, such as by their addresses, or one lock around both",
 	},

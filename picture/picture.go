@@ -219,6 +219,8 @@ type TargetConstruct struct {
 	Evidence string `json:"evidence" pb:"11"`
 	// HostReason is the reason why no device executes the region, if it is known.
 	HostReason string `json:"host_reason,omitempty" pb:"12"`
+	// NoDevice is set if the program asked for a device that the offloading library does not have.
+	NoDevice bool `json:"no_device,omitempty" pb:"13"`
 }
 
 // Sleep is the length of a thread's sleep.

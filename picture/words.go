@@ -223,6 +223,7 @@ const (
 	VerdictImbalance        VerdictKind = "imbalance"
 	VerdictContention       VerdictKind = "contention"
 	VerdictTinyTasks        VerdictKind = "tiny_tasks"
+	VerdictHostFallback     VerdictKind = "host_fallback"
 )
 
 // Certainty is the certainty of a conclusion.

@@ -13,35 +13,42 @@ type deviceLister struct {
 	notes  *stacks.Notes
 	data   *stacks.Data
 
-	read    bool
-	devices []picture.Device
-	err     error // the first reason why a library's devices are missing
+	read      bool
+	devices   []picture.Device
+	libraries int
+	err       error // the first reason why a library's devices are missing
 }
 
 // list returns the devices of all offloading libraries. It warns of a library whose devices could not be read.
 func (l *deviceLister) list() []picture.Device {
-	devices, err := l.find()
+	devices, _, err := l.find()
 	if err != nil {
 		l.notes.Warn("devices, and the data that is mapped to them, are not known: %s", stacks.Message(err))
 	}
 	return devices
 }
 
-// find reads the devices of all offloading libraries.
-func (l *deviceLister) find() ([]picture.Device, error) {
-	if l.read {
-		return l.devices, l.err
+// find returns the devices of all offloading libraries, and the number of these.
+func (l *deviceLister) find() (devices []picture.Device, libraries int, err error) {
+	if !l.read {
+		l.read = true
+		l.readLibraries()
 	}
-	l.read = true
+	return l.devices, l.libraries, l.err
+}
+
+// readLibraries reads the devices of all offloading libraries.
+func (l *deviceLister) readLibraries() {
 	lister, ok := l.target.(callbacks.ModuleLister)
 	if !ok {
-		return nil, nil
+		return
 	}
 	modules, err := lister.Modules()
 	if err != nil {
-		return nil, nil // other parts have the reason
+		return // other parts have the reason
 	}
 	for _, library := range libomptarget.Find(l.target, modules) {
+		l.libraries++
 		found, err := libomptarget.Read(l.target, library, modules)
 		if err != nil && l.err == nil {
 			l.err = err
@@ -50,7 +57,6 @@ func (l *deviceLister) find() ([]picture.Device, error) {
 			l.devices = append(l.devices, l.describe(library, &found[i]))
 		}
 	}
-	return l.devices, l.err
 }
 
 // describe returns a device as a picture has it.

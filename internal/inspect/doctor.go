@@ -118,7 +118,7 @@ func (d *doctor) checkDevices() []picture.Check {
 // describeDevices adds the number of devices and of mapped ranges to a check. Devices of a plugin of GNU's runtime are
 // not read: llvm is set with LLVM's offloading library.
 func (d *doctor) describeDevices(c *picture.Check, llvm bool) {
-	devices, err := d.devices.find()
+	devices, _, err := d.devices.find()
 	switch {
 	case err != nil:
 		c.Status = picture.CheckPartly

@@ -22,6 +22,7 @@ type factParts struct {
 	environment *environment
 	processors  *processors
 	recorded    *recordings.Reader
+	devices     *deviceLister
 }
 
 // gather returns the facts of picture pic.

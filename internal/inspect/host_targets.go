@@ -21,6 +21,24 @@ func (p *factParts) explainHostTargets(pic *picture.Picture) {
 			continue
 		}
 		t.HostReason = rtl.MissingPlugin(t.Call, files())
+		p.checkRequest(t)
+	}
+}
+
+// checkRequest records that the program asked for a device, and that there is none. The number 0 may stand for the host
+// then, as omp_get_initial_device returns it without devices.
+func (p *factParts) checkRequest(t *picture.TargetConstruct) {
+	policy, known := p.settings.Value("target-offload-var")
+	asked := t.DefaultDevice || t.Device != nil && *t.Device > 0
+	if t.Call == "" || !t.Executes || !asked || !known || policy == "disabled" {
+		return
+	}
+	if devices, libraries, err := p.devices.find(); err != nil || libraries != 1 || len(devices) > 0 {
+		return
+	}
+	t.NoDevice = true
+	if t.HostReason == "" {
+		t.HostReason = "LLVM's offloading library found no device that can execute the program's code for devices"
 	}
 }
 

@@ -145,6 +145,7 @@ func (in *Inspector) readThreads() {
 		in.roster, states, in.waits, teams.NewForks(in.regions, in.code, flows, in.model),
 		ending, crash.NewExceptions(ending, in.regions, flows),
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target}, recorded,
+		in.devices,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
@@ -41,7 +42,8 @@ func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
 		}
 		if inner >= 0 && inner == i-1 { // called by frame i itself
 			if name, _ := nw.code.Symbols.Linkage(st.Frames[inner].LookupPC()); isRegion(name) {
-				t := nw.hostConstruct(f, "the program called the region's function itself: no device executes it")
+				t := nw.hostConstruct(st, i, name, "the program called the region's function itself: no device "+
+					"executes it")
 				nw.nameRegion(t, st, inner, name)
 				return t
 			}
@@ -60,13 +62,65 @@ func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
 	return nil
 }
 
-// hostConstruct returns a target region that the thread executes on the host, called by frame f.
-func (nw *nativeWaits) hostConstruct(f unwind.Frame, evidence string) *picture.TargetConstruct {
+// hostConstruct returns a target region that the thread executes on the host. Frame i contains or has called the
+// region's function with the given name.
+func (nw *nativeWaits) hostConstruct(st *stacks.Stack, i int, name, evidence string) *picture.TargetConstruct {
 	t := &picture.TargetConstruct{Construct: "target", Executes: true, OnHost: true, Evidence: evidence}
-	if _, _, ok := nw.entryTable(f.LookupPC()); !ok {
+	if _, _, ok := nw.entryTable(st.Frames[i].LookupPC()); !ok {
 		t.HostReason = "the program has no code for devices: it was not compiled for any (-fopenmp-targets)"
+		return t
 	}
+	nw.addRequest(t, st, i, name)
 	return t
+}
+
+// addRequest adds the call by which frame i has asked the library to execute a region on a device, if it has done so on
+// all paths to its position, and executes the region's function itself since: the library has refused. Without such a
+// call, an if clause has selected the host.
+func (nw *nativeWaits) addRequest(t *picture.TargetConstruct, st *stacks.Stack, i int, name string) {
+	code := nw.flows.FunctionAt(st.Frames[i].LookupPC())
+	if code == nil {
+		return
+	}
+	at := nw.flows.PointIn(st, i)
+	truth, by := code.Holds(at, func(s flow.CallSite) flow.Effect {
+		if c, ok := rtl.TargetCallOf(s.Name); ok && c.Kind == picture.WaitDevice {
+			return flow.Sets
+		}
+		return flow.NoEffect
+	})
+	if truth != flow.Yes || len(by) == 0 {
+		return
+	}
+	var device uint64
+	for n, s := range by {
+		c, _ := rtl.TargetCallOf(s.Name)
+		if max(c.Region, c.Device) >= len(s.Args) {
+			return
+		}
+		id, _, ok := code.Value(s, s.Args[c.Region], at)
+		if !ok || !nw.isRegionID(st.Frames[i].LookupPC(), id, name) {
+			return
+		}
+		v, _, ok := code.Value(s, s.Args[c.Device], at)
+		if !ok || n > 0 && v != device {
+			return
+		}
+		device = v
+		t.Call = s.Name
+	}
+	setDevice(t, device)
+	t.Evidence = t.Call + " has returned without executing the region, and " + t.Evidence
+}
+
+// isRegionID reports whether an address identifies the region with the given function, in the module with the code at
+// pc.
+func (nw *nativeWaits) isRegionID(pc, id uint64, name string) bool {
+	got := strings.TrimSuffix(strings.TrimPrefix(nw.data.SymbolName(id), "."), ".region_id")
+	if !isRegion(got) {
+		got = nw.entryName(pc, id)
+	}
+	return got != "" && got == strings.TrimSuffix(name, "_debug__")
 }
 
 // inlinedTarget returns the target region whose function for the host is inlined in frame i, nil if there is none. The
@@ -81,8 +135,8 @@ func (nw *nativeWaits) inlinedTarget(st *stacks.Stack, i int) *picture.TargetCon
 	if name, _ := nw.code.Symbols.Linkage(pc); isRegion(name) {
 		return nil
 	}
-	t := nw.hostConstruct(st.Frames[i], "the thread is in the region's function for the host, which is inlined: "+
-		"no device executes it")
+	t := nw.hostConstruct(st, i, fs[at].Linkage, "the thread is in the region's function for the host, which is "+
+		"inlined: no device executes it")
 	nw.nameRegion(t, st, -1, fs[at].Linkage)
 	t.File = fs[at].File
 	return t
@@ -157,9 +211,14 @@ const (
 
 // readDevice reads the number of the device that frame caller passed.
 func (nw *nativeWaits) readDevice(t *picture.TargetConstruct, st *stacks.Stack, caller int, c rtl.TargetCall) {
-	v, ok := nw.argument(st, caller, c.Device)
+	if v, ok := nw.argument(st, caller, c.Device); ok {
+		setDevice(t, v)
+	}
+}
+
+// setDevice sets the device to the number that the program passed.
+func setDevice(t *picture.TargetConstruct, v uint64) {
 	switch number := int(int32(v)); {
-	case !ok:
 	case number == defaultDevice:
 		t.DefaultDevice = true
 	case number >= 0 && number < maxDevice:

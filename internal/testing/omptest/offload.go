@@ -110,3 +110,29 @@ func OffloadRuntime(tb testing.TB, built, major int) Runtime {
 	}
 	return r
 }
+
+// WithoutPlugins returns a runtime with LLVM's offloading library and the OpenMP runtime of another, in a directory of
+// their own: the library finds no plugins.
+func WithoutPlugins(tb testing.TB, r Runtime) Runtime {
+	tb.Helper()
+	dir := tb.TempDir()
+	for part := range strings.SplitSeq(r.Dir, ":") {
+		files, err := filepath.Glob(filepath.Join(part, "lib*.so*"))
+		must(tb, err)
+		for _, file := range files {
+			name, target := filepath.Base(file), ""
+			if strings.HasPrefix(name, "libomptarget.rtl.") {
+				continue
+			}
+			target, err = filepath.EvalSymlinks(file)
+			if err == nil {
+				err = os.Symlink(target, filepath.Join(dir, name))
+			}
+			if err != nil && !os.IsExist(err) && !os.IsNotExist(err) {
+				tb.Fatal(err)
+			}
+		}
+	}
+	r.Dir = dir
+	return r
+}

@@ -414,6 +414,7 @@ const (
 	VerdictKind_VERDICT_KIND_IMBALANCE          VerdictKind = 24
 	VerdictKind_VERDICT_KIND_CONTENTION         VerdictKind = 25
 	VerdictKind_VERDICT_KIND_TINY_TASKS         VerdictKind = 26
+	VerdictKind_VERDICT_KIND_HOST_FALLBACK      VerdictKind = 27
 )
 
 // Enum value maps for VerdictKind.
@@ -446,6 +447,7 @@ var (
 		24: "VERDICT_KIND_IMBALANCE",
 		25: "VERDICT_KIND_CONTENTION",
 		26: "VERDICT_KIND_TINY_TASKS",
+		27: "VERDICT_KIND_HOST_FALLBACK",
 	}
 	VerdictKind_value = map[string]int32{
 		"VERDICT_KIND_UNSPECIFIED":        0,
@@ -475,6 +477,7 @@ var (
 		"VERDICT_KIND_IMBALANCE":          24,
 		"VERDICT_KIND_CONTENTION":         25,
 		"VERDICT_KIND_TINY_TASKS":         26,
+		"VERDICT_KIND_HOST_FALLBACK":      27,
 	}
 )
 
@@ -3807,7 +3810,9 @@ type TargetConstruct struct {
 	Call     string `protobuf:"bytes,10,opt,name=call,proto3" json:"call,omitempty"`
 	Evidence string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// The reason why no device executes the region, if it is known.
-	HostReason    string `protobuf:"bytes,12,opt,name=host_reason,json=hostReason,proto3" json:"host_reason,omitempty"`
+	HostReason string `protobuf:"bytes,12,opt,name=host_reason,json=hostReason,proto3" json:"host_reason,omitempty"`
+	// Set if the program asked for a device that the offloading library does not have.
+	NoDevice      bool `protobuf:"varint,13,opt,name=no_device,json=noDevice,proto3" json:"no_device,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3924,6 +3929,13 @@ func (x *TargetConstruct) GetHostReason() string {
 		return x.HostReason
 	}
 	return ""
+}
+
+func (x *TargetConstruct) GetNoDevice() bool {
+	if x != nil {
+		return x.NoDevice
+	}
+	return false
 }
 
 // Region is one parallel region. Every level has one, also serialized ones.
@@ -12031,7 +12043,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05_leftB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\x05\n" +
-	"\x03_at\"\xe0\x02\n" +
+	"\x03_at\"\xfd\x02\n" +
 	"\x0fTargetConstruct\x12\x1c\n" +
 	"\tconstruct\x18\x01 \x01(\tR\tconstruct\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -12046,7 +12058,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x01(\tR\x04call\x12\x1a\n" +
 	"\bevidence\x18\v \x01(\tR\bevidence\x12\x1f\n" +
 	"\vhost_reason\x18\f \x01(\tR\n" +
-	"hostReasonB\t\n" +
+	"hostReason\x12\x1b\n" +
+	"\tno_device\x18\r \x01(\bR\bnoDeviceB\t\n" +
 	"\a_device\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
@@ -12858,7 +12871,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0fFRAME_KIND_USER\x10\x01\x12\x16\n" +
 	"\x12FRAME_KIND_RUNTIME\x10\x02\x12\x15\n" +
 	"\x11FRAME_KIND_SYSTEM\x10\x03\x12\x15\n" +
-	"\x11FRAME_KIND_PSEUDO\x10\x04*\xd6\x06\n" +
+	"\x11FRAME_KIND_PSEUDO\x10\x04*\xf6\x06\n" +
 	"\vVerdictKind\x12\x1c\n" +
 	"\x18VERDICT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15VERDICT_KIND_DEADLOCK\x10\x01\x12\x1e\n" +
@@ -12887,7 +12900,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x17VERDICT_KIND_LOCK_ORDER\x10\x17\x12\x1a\n" +
 	"\x16VERDICT_KIND_IMBALANCE\x10\x18\x12\x1b\n" +
 	"\x17VERDICT_KIND_CONTENTION\x10\x19\x12\x1b\n" +
-	"\x17VERDICT_KIND_TINY_TASKS\x10\x1a*k\n" +
+	"\x17VERDICT_KIND_TINY_TASKS\x10\x1a\x12\x1e\n" +
+	"\x1aVERDICT_KIND_HOST_FALLBACK\x10\x1b*k\n" +
 	"\tCertainty\x12\x19\n" +
 	"\x15CERTAINTY_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11CERTAINTY_CERTAIN\x10\x01\x12\x14\n" +

@@ -2,7 +2,9 @@
  * 0: thread 1 of 2 works, and thread 0 waits for it;
  * 1: two threads wait for each other's lock;
  * 2: thread 1 of a team within a target region works, and the others wait for it;
- * 3: thread 1 of 2 works in a target region, for which no device is there. */
+ * 3: thread 1 of 2 works in a target region, for which no device is there;
+ * 4: the same, but an if clause selects the host;
+ * 5: the same, but the program passes the number of the host. */
 #include <omp.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -75,7 +77,37 @@ static void fallback(void) {
   }
 }
 
-static void (*const ways[])(void) = {beside, cycle, within, fallback};
+static volatile int offload;
+
+static void selected(void) {
+#pragma omp parallel num_threads(2)
+  {
+    if (omp_get_thread_num() == 1) {
+#pragma omp target map(tofrom : sum) if (offload)
+      {
+        if (write(1, "READY\n", 6) != 6) _exit(1);
+        for (;;) *(volatile int *)&sum += 1;
+      }
+    }
+#pragma omp barrier
+  }
+}
+
+static void initial(void) {
+#pragma omp parallel num_threads(2)
+  {
+    if (omp_get_thread_num() == 1) {
+#pragma omp target map(tofrom : sum) device(omp_get_initial_device())
+      {
+        if (write(1, "READY\n", 6) != 6) _exit(1);
+        for (;;) *(volatile int *)&sum += 1;
+      }
+    }
+#pragma omp barrier
+  }
+}
+
+static void (*const ways[])(void) = {beside, cycle, within, fallback, selected, initial};
 
 int main(int argc, char **argv) {
   deferred();

@@ -169,6 +169,8 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 		return slices.Contains(o.threads, lwp)
 	})
 	switch {
+	case d.mayBeHeldByFiber(o):
+		d.explainFiber(&v, o)
 	case leakPlaces(o.locks[0]) != "" && !anyMayHold(o.locks[0], others):
 	case len(others) > 0:
 		d.explainOthers(&v, o, others)
@@ -190,6 +192,31 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 	}
 	v.Evidence = append(v.Evidence, d.holdersEvidence(o), why)
 	return v
+}
+
+// mayBeHeldByFiber reports whether a fiber that no thread executes may hold a lock: the program has fibers, and no code
+// that was read leaves the lock.
+func (d *orphans) mayBeHeldByFiber(o *orphan) bool {
+	return d.pic.Facts.Fibers != nil && len(o.locks[0].Holders) == 0 && leakPlaces(o.locks[0]) == ""
+}
+
+// explainFiber explains locks that a fiber may hold: the threads that could continue it wait.
+func (d *orphans) explainFiber(v *picture.Verdict, o *orphan) {
+	fibers, lock := d.pic.Facts.Fibers, phrase.Awaited(o.targets[0])
+	if len(o.targets) > 1 {
+		lock = "these locks"
+	}
+	v.Explanation = fmt.Sprintf("No thread is in code that holds %s. A suspended fiber (coroutine) may hold it, which "+
+		"no thread can continue: ", lock)
+	if why := fibers.RunByThreads(); why != "" {
+		v.Explanation += why + "."
+	} else {
+		v.Explanation += "the program is linked with " + fibers.Switch + ", and the frames of suspended fibers are " +
+			"not seen."
+	}
+	v.Explanation += " Otherwise a thread left the code that acquires it without releasing it."
+	v.Fix = "let no fiber keep a lock while it is suspended (" + cmp.Or(fibers.Switch, "a switch to another stack") +
+		"): a thread that waits for the lock cannot continue it; release the lock before, on every path"
 }
 
 // explainOthers explains the waits of the threads that may still release a lock, by their code. One of them may

@@ -1,5 +1,7 @@
 package picture
 
+import "fmt"
+
 // Facts are the input of verdicts, together with the threads, regions and tasks of a
 // picture. A picture with verdicts has them, so that a saved picture can be
 // diagnosed again.
@@ -21,7 +23,9 @@ type Facts struct {
 	EventMakers []int `json:"event_makers,omitempty" pb:"6"`
 	// StacksComplete is set if the stacks of all threads are completely known, so that a call which is missing
 	// in them is not being executed.
-	StacksComplete bool          `json:"stacks_complete" pb:"7"`
+	StacksComplete bool `json:"stacks_complete" pb:"7"`
+	// Fibers are unset if no thread runs fibers.
+	Fibers         *Fibers       `json:"fibers,omitempty" pb:"20"`
 	TasksTruncated bool          `json:"tasks_truncated,omitempty" pb:"8"` // the program has more tasks than the picture
 	LostThreads    []LostThreads `json:"lost_threads,omitempty" pb:"9"`
 	// ForkedAt is the call of fork that made the process, if its one thread is still in the function that called it.
@@ -35,6 +39,27 @@ type Facts struct {
 	Heap        *BrokenHeap `json:"heap,omitempty" pb:"18"`
 	Recorded    []Recorded  `json:"recorded,omitempty" pb:"16"` // for a program with the recorder
 	History     *History    `json:"history,omitempty" pb:"17"`  // conclusions from the recorder's newest events
+}
+
+// Fibers are pieces of code with stacks of their own, which threads execute in turn. The stacks of those that no thread
+// executes are not read: a lock that they hold has no holder.
+type Fibers struct {
+	// Threads are LWPs of threads that run on a stack which is not the thread's own.
+	Threads []int `json:"threads,omitempty" pb:"1"`
+	// Switch is a function that switches stacks, if code on the stack of a thread is linked with it.
+	Switch string `json:"switch,omitempty" pb:"2"`
+}
+
+// RunByThreads describes the threads that run on stacks which are not their own; "" if there are none.
+func (f *Fibers) RunByThreads() string {
+	if f == nil || len(f.Threads) == 0 {
+		return ""
+	}
+	who := fmt.Sprintf("LWP %d runs on a stack that is not its own", f.Threads[0])
+	if n := len(f.Threads); n > 1 {
+		who = fmt.Sprintf("%d threads (first: LWP %d) run on stacks that are not their own", n, f.Threads[0])
+	}
+	return who + ", as a fiber or coroutine does: the frames of other fibers are not seen"
 }
 
 // Recorded is the state of a thread by the recorder's events (docs/guide/recorder.md).

@@ -219,6 +219,8 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	switch {
 	case rtl.OpaqueCall(name):
 		return calleeOpaque
+	case rtl.SwitchesStack(name): // the code of a fiber
+		return calleeUnknown
 	case rtl.Instrumentation(name), rtl.InterpreterLockCall(name):
 		return calleeHarmless
 	case entry == 0 && name == "":

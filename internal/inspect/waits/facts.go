@@ -27,7 +27,6 @@ type gatherer struct {
 	blank    bool     // the stack and thread-local data of a thread are missing
 	handed   []uint64 // functions that threads have passed to the runtime; nil before the first use
 	entered  []uint64 // functions on the stacks of threads; nil before the first use
-	fibers   string   // text about threads that run fibers
 }
 
 // lockKey identifies a lock: waits with the same key share one lock of the facts.
@@ -53,8 +52,9 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	}
 	g.numberThreads()
 	facts.StacksComplete = wf.reach.allStacks()
-	if g.fibers = fiberText(wf.fibers()); g.fibers != "" {
-		wf.Notes.Warn("%s", g.fibers)
+	facts.Fibers = wf.fiberFacts()
+	if text := facts.Fibers.RunByThreads(); text != "" {
+		wf.Notes.Warn("%s", text)
 	}
 	for i := range g.waits {
 		facts.Waits = append(facts.Waits, g.describeWait(&g.waits[i]))
@@ -288,7 +288,6 @@ func (g *gatherer) addReleasers() {
 			Threads: g.releasers(family), Incomplete: g.blank || g.joiningMayRelease(family),
 		}
 		l.Leaks = g.from.holders.findLeaks(*w, family, same)
-		l.Evidence = rtl.JoinEvidence(l.Evidence, g.fibers)
 		g.countReaders(w, l, same)
 	}
 }

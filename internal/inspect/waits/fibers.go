@@ -1,11 +1,14 @@
 package waits
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // fibers returns the LWPs of threads that run on a stack which the C library has not made for them: a fiber or a
@@ -32,14 +35,34 @@ func (wf *Finder) isFiber(n *teams.Thread) bool {
 		!slices.ContainsFunc(n.Stack().Frames, func(f unwind.Frame) bool { return f.Signal || f.Go })
 }
 
-// fiberText describes the threads that run fibers; "" if there are none.
-func fiberText(lwps []int) string {
-	if len(lwps) == 0 {
+// fiberFacts describes the fibers of the program; nil if no thread runs any.
+func (wf *Finder) fiberFacts() *picture.Fibers {
+	out := picture.Fibers{Threads: wf.fibers(), Switch: wf.reach.stackSwitch()}
+	if len(out.Threads) == 0 && out.Switch == "" {
+		return nil
+	}
+	return &out
+}
+
+// stackSwitch returns a function that switches stacks, with which code on the stack of a thread is linked.
+func (r *reach) stackSwitch() string {
+	if r.code.Symbols == nil {
 		return ""
 	}
-	who := fmt.Sprintf("LWP %d runs on a stack that is not its own", lwps[0])
-	if n := len(lwps); n > 1 {
-		who = fmt.Sprintf("%d threads (first: LWP %d) run on stacks that are not their own", n, lwps[0])
+	seen := map[*callbacks.Module]bool{}
+	for _, n := range r.roster.All {
+		st := n.Stack()
+		for i, f := range st.Frames {
+			if st.Kinds[i] != stacks.KindUser || f.Module == nil || seen[f.Module] {
+				continue
+			}
+			seen[f.Module] = true
+			for _, name := range rtl.StackSwitches() {
+				if binds, _ := r.code.Symbols.IsLinkedWith(f.PC, name); binds {
+					return name
+				}
+			}
+		}
 	}
-	return who + ", as a fiber or coroutine does: the frames of other fibers are not seen"
+	return ""
 }

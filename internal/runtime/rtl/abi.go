@@ -197,6 +197,19 @@ func HandlerSetters() []string {
 		"timer_create"}
 }
 
+// stackSwitches lists functions of the C library and of Boost that continue on another stack, in code that their caller
+// does not show.
+var stackSwitches = []string{"swapcontext", "setcontext", "jump_fcontext", "ontop_fcontext"}
+
+// StackSwitches returns the functions that switch stacks, as fibers do.
+func StackSwitches() []string { return slices.Clone(stackSwitches) }
+
+// SwitchesStack reports whether the named function continues on another stack.
+func SwitchesStack(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(stackSwitches, name)
+}
+
 // idleCalls lists functions of the C library that only let time pass, and return 0.
 var idleCalls = append([]string{"sched_yield", "pthread_yield", "thrd_yield"}, sleepCalls...)
 

@@ -5032,7 +5032,9 @@ type Facts struct {
 	Heap    *BrokenHeap `protobuf:"bytes,18,opt,name=heap,proto3" json:"heap,omitempty"`
 	// The call of fork that made the process, if its one thread is still in the function that called
 	// it.
-	ForkedAt      *Frame `protobuf:"bytes,19,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
+	ForkedAt *Frame `protobuf:"bytes,19,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
+	// Unset if no thread runs fibers.
+	Fibers        *Fibers `protobuf:"bytes,20,opt,name=fibers,proto3" json:"fibers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5196,6 +5198,13 @@ func (x *Facts) GetHeap() *BrokenHeap {
 func (x *Facts) GetForkedAt() *Frame {
 	if x != nil {
 		return x.ForkedAt
+	}
+	return nil
+}
+
+func (x *Facts) GetFibers() *Fibers {
+	if x != nil {
+		return x.Fibers
 	}
 	return nil
 }
@@ -6251,6 +6260,62 @@ func (x *Construct) GetUncertain() bool {
 	return false
 }
 
+// Fibers are pieces of code with stacks of their own, which threads execute in turn. The stacks of
+// those that no thread executes are not read: a lock that they hold has no holder.
+type Fibers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWPs of threads that run on a stack which is not the thread's own.
+	Threads []int64 `protobuf:"varint,1,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	// A function that switches stacks, if code on the stack of a thread is linked with it.
+	Switch        string `protobuf:"bytes,2,opt,name=switch,proto3" json:"switch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fibers) Reset() {
+	*x = Fibers{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fibers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fibers) ProtoMessage() {}
+
+func (x *Fibers) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fibers.ProtoReflect.Descriptor instead.
+func (*Fibers) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Fibers) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *Fibers) GetSwitch() string {
+	if x != nil {
+		return x.Switch
+	}
+	return ""
+}
+
 // LostThreads are threads that a runtime waits for and that have ended, or are ending.
 type LostThreads struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6269,7 +6334,7 @@ type LostThreads struct {
 
 func (x *LostThreads) Reset() {
 	*x = LostThreads{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6281,7 +6346,7 @@ func (x *LostThreads) String() string {
 func (*LostThreads) ProtoMessage() {}
 
 func (x *LostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6294,7 +6359,7 @@ func (x *LostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostThreads.ProtoReflect.Descriptor instead.
 func (*LostThreads) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LostThreads) GetRuntime() string {
@@ -6364,7 +6429,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6376,7 +6441,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6389,7 +6454,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6499,7 +6564,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6511,7 +6576,7 @@ func (x *Processors) String() string {
 func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6524,7 +6589,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6568,7 +6633,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6580,7 +6645,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6593,7 +6658,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6623,7 +6688,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6635,7 +6700,7 @@ func (x *Quota) String() string {
 func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6648,7 +6713,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6677,7 +6742,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6689,7 +6754,7 @@ func (x *Cpuset) String() string {
 func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6702,7 +6767,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6730,7 +6795,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6742,7 +6807,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6755,7 +6820,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Setting) GetName() string {
@@ -6787,7 +6852,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6799,7 +6864,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6812,7 +6877,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Variable) GetName() string {
@@ -6889,7 +6954,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6901,7 +6966,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6914,7 +6979,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -7028,7 +7093,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7040,7 +7105,7 @@ func (x *Callee) String() string {
 func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7053,7 +7118,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Callee) GetFunction() string {
@@ -7098,7 +7163,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7110,7 +7175,7 @@ func (x *FaultStack) String() string {
 func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7123,7 +7188,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -7211,7 +7276,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7223,7 +7288,7 @@ func (x *Local) String() string {
 func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7236,7 +7301,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Local) GetName() string {
@@ -7282,7 +7347,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7294,7 +7359,7 @@ func (x *Nearby) String() string {
 func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7307,7 +7372,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -7352,7 +7417,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7364,7 +7429,7 @@ func (x *MemoryMapping) String() string {
 func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7377,7 +7442,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7428,7 +7493,7 @@ type DeadVariable struct {
 
 func (x *DeadVariable) Reset() {
 	*x = DeadVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7440,7 +7505,7 @@ func (x *DeadVariable) String() string {
 func (*DeadVariable) ProtoMessage() {}
 
 func (x *DeadVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7453,7 +7518,7 @@ func (x *DeadVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadVariable.ProtoReflect.Descriptor instead.
 func (*DeadVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *DeadVariable) GetName() string {
@@ -7525,7 +7590,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +7602,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +7615,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7628,7 +7693,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7640,7 +7705,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7653,7 +7718,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Exception) GetType() string {
@@ -7717,7 +7782,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7729,7 +7794,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7742,7 +7807,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -7803,7 +7868,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7815,7 +7880,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7828,7 +7893,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -7895,7 +7960,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7907,7 +7972,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7920,7 +7985,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7958,7 +8023,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7970,7 +8035,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7983,7 +8048,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -8024,7 +8089,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8036,7 +8101,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8049,7 +8114,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -8096,7 +8161,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8108,7 +8173,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8121,7 +8186,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PastEvent) GetText() string {
@@ -8176,7 +8241,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8188,7 +8253,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8201,7 +8266,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *History) GetThreads() int64 {
@@ -8273,7 +8338,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8285,7 +8350,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8298,7 +8363,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -8332,7 +8397,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8344,7 +8409,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8357,7 +8422,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -8412,7 +8477,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8424,7 +8489,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8437,7 +8502,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8523,7 +8588,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8535,7 +8600,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8548,7 +8613,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Contention) GetText() string {
@@ -8637,7 +8702,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8649,7 +8714,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8662,7 +8727,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8716,7 +8781,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8728,7 +8793,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8741,7 +8806,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -8799,7 +8864,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8811,7 +8876,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8824,7 +8889,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -8867,7 +8932,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8879,7 +8944,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8892,7 +8957,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -8946,7 +9011,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8958,7 +9023,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8971,7 +9036,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -9035,7 +9100,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9047,7 +9112,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9060,7 +9125,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -9166,7 +9231,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9178,7 +9243,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9191,7 +9256,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -9253,7 +9318,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9265,7 +9330,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9278,7 +9343,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Process) GetPid() int64 {
@@ -9364,7 +9429,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9376,7 +9441,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9389,7 +9454,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -9457,7 +9522,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9469,7 +9534,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9482,7 +9547,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Look) GetSchema() string {
@@ -9554,7 +9619,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9566,7 +9631,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9579,7 +9644,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9652,7 +9717,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9664,7 +9729,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9677,7 +9742,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9734,7 +9799,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9746,7 +9811,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9759,7 +9824,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -9795,7 +9860,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9807,7 +9872,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9820,7 +9885,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -9882,7 +9947,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9894,7 +9959,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9907,7 +9972,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Event) GetTime() int64 {
@@ -10072,7 +10137,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10084,7 +10149,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10097,7 +10162,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -10136,7 +10201,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10148,7 +10213,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10161,7 +10226,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -10210,7 +10275,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10222,7 +10287,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10235,7 +10300,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -10305,7 +10370,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10317,7 +10382,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10330,7 +10395,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -10403,7 +10468,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10415,7 +10480,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10428,7 +10493,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10527,7 +10592,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10539,7 +10604,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10552,7 +10617,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10630,7 +10695,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10642,7 +10707,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10655,7 +10720,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Statistic) GetText() string {
@@ -10814,7 +10879,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10826,7 +10891,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10839,7 +10904,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Profile) GetSchema() string {
@@ -11022,7 +11087,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11034,7 +11099,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11047,7 +11112,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -11089,7 +11154,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11101,7 +11166,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11114,7 +11179,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -11174,7 +11239,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11186,7 +11251,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11199,7 +11264,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -11241,7 +11306,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11253,7 +11318,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11266,7 +11331,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -11330,7 +11395,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11342,7 +11407,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11355,7 +11420,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -11418,7 +11483,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11430,7 +11495,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11443,7 +11508,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -11495,7 +11560,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11507,7 +11572,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11520,7 +11585,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11564,7 +11629,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11576,7 +11641,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11589,7 +11654,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11661,7 +11726,7 @@ type ProfileRank struct {
 
 func (x *ProfileRank) Reset() {
 	*x = ProfileRank{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11673,7 +11738,7 @@ func (x *ProfileRank) String() string {
 func (*ProfileRank) ProtoMessage() {}
 
 func (x *ProfileRank) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11686,7 +11751,7 @@ func (x *ProfileRank) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
 func (*ProfileRank) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ProfileRank) GetRank() int64 {
@@ -12166,7 +12231,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x14.ompd.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
-	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xc9\x06\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xf2\x06\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -12191,7 +12256,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
 	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
-	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\"\xa2\x04\n" +
+	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\x12'\n" +
+	"\x06fibers\x18\x14 \x01(\v2\x0f.ompd.v1.FibersR\x06fibers\"\xa2\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
@@ -12295,7 +12361,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\"\n" +
 	"\x04call\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x04call\x12\x1c\n" +
-	"\tuncertain\x18\x04 \x01(\bR\tuncertain\"\x8b\x01\n" +
+	"\tuncertain\x18\x04 \x01(\bR\tuncertain\":\n" +
+	"\x06Fibers\x12\x18\n" +
+	"\athreads\x18\x01 \x03(\x03R\athreads\x12\x16\n" +
+	"\x06switch\x18\x02 \x01(\tR\x06switch\"\x8b\x01\n" +
 	"\vLostThreads\x12\x18\n" +
 	"\aruntime\x18\x01 \x01(\tR\aruntime\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x18\n" +
@@ -13030,7 +13099,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -13094,66 +13163,67 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Barrier)(nil),         // 59: ompd.v1.Barrier
 	(*Misplaced)(nil),       // 60: ompd.v1.Misplaced
 	(*Construct)(nil),       // 61: ompd.v1.Construct
-	(*LostThreads)(nil),     // 62: ompd.v1.LostThreads
-	(*Fork)(nil),            // 63: ompd.v1.Fork
-	(*Processors)(nil),      // 64: ompd.v1.Processors
-	(*Mask)(nil),            // 65: ompd.v1.Mask
-	(*Quota)(nil),           // 66: ompd.v1.Quota
-	(*Cpuset)(nil),          // 67: ompd.v1.Cpuset
-	(*Setting)(nil),         // 68: ompd.v1.Setting
-	(*Variable)(nil),        // 69: ompd.v1.Variable
-	(*Fault)(nil),           // 70: ompd.v1.Fault
-	(*Callee)(nil),          // 71: ompd.v1.Callee
-	(*FaultStack)(nil),      // 72: ompd.v1.FaultStack
-	(*Local)(nil),           // 73: ompd.v1.Local
-	(*Nearby)(nil),          // 74: ompd.v1.Nearby
-	(*MemoryMapping)(nil),   // 75: ompd.v1.MemoryMapping
-	(*DeadVariable)(nil),    // 76: ompd.v1.DeadVariable
-	(*Abort)(nil),           // 77: ompd.v1.Abort
-	(*Exception)(nil),       // 78: ompd.v1.Exception
-	(*Thrown)(nil),          // 79: ompd.v1.Thrown
-	(*Boundary)(nil),        // 80: ompd.v1.Boundary
-	(*SignalHandler)(nil),   // 81: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),      // 82: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 83: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 84: ompd.v1.PastEvent
-	(*History)(nil),         // 85: ompd.v1.History
-	(*LockOrder)(nil),       // 86: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 87: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 88: ompd.v1.Imbalance
-	(*Contention)(nil),      // 89: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 90: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 91: ompd.v1.Timeline
-	(*Activity)(nil),        // 92: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 93: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 94: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 95: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 96: ompd.v1.BodyEntry
-	(*Process)(nil),         // 97: ompd.v1.Process
-	(*ProcessCode)(nil),     // 98: ompd.v1.ProcessCode
-	(*Look)(nil),            // 99: ompd.v1.Look
-	(*Change)(nil),          // 100: ompd.v1.Change
-	(*ThreadChange)(nil),    // 101: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 102: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 103: ompd.v1.RecordedChange
-	(*Event)(nil),           // 104: ompd.v1.Event
-	(*Dependence)(nil),      // 105: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 106: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 107: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 108: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 109: ompd.v1.Recording
-	(*Statistics)(nil),      // 110: ompd.v1.Statistics
-	(*Statistic)(nil),       // 111: ompd.v1.Statistic
-	(*Profile)(nil),         // 112: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 113: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 114: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 115: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 116: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 117: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 118: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 119: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 120: ompd.v1.ProfileStack
-	(*ProfileRank)(nil),     // 121: ompd.v1.ProfileRank
+	(*Fibers)(nil),          // 62: ompd.v1.Fibers
+	(*LostThreads)(nil),     // 63: ompd.v1.LostThreads
+	(*Fork)(nil),            // 64: ompd.v1.Fork
+	(*Processors)(nil),      // 65: ompd.v1.Processors
+	(*Mask)(nil),            // 66: ompd.v1.Mask
+	(*Quota)(nil),           // 67: ompd.v1.Quota
+	(*Cpuset)(nil),          // 68: ompd.v1.Cpuset
+	(*Setting)(nil),         // 69: ompd.v1.Setting
+	(*Variable)(nil),        // 70: ompd.v1.Variable
+	(*Fault)(nil),           // 71: ompd.v1.Fault
+	(*Callee)(nil),          // 72: ompd.v1.Callee
+	(*FaultStack)(nil),      // 73: ompd.v1.FaultStack
+	(*Local)(nil),           // 74: ompd.v1.Local
+	(*Nearby)(nil),          // 75: ompd.v1.Nearby
+	(*MemoryMapping)(nil),   // 76: ompd.v1.MemoryMapping
+	(*DeadVariable)(nil),    // 77: ompd.v1.DeadVariable
+	(*Abort)(nil),           // 78: ompd.v1.Abort
+	(*Exception)(nil),       // 79: ompd.v1.Exception
+	(*Thrown)(nil),          // 80: ompd.v1.Thrown
+	(*Boundary)(nil),        // 81: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 82: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 83: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 84: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 85: ompd.v1.PastEvent
+	(*History)(nil),         // 86: ompd.v1.History
+	(*LockOrder)(nil),       // 87: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 88: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 89: ompd.v1.Imbalance
+	(*Contention)(nil),      // 90: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 91: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 92: ompd.v1.Timeline
+	(*Activity)(nil),        // 93: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 94: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 95: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 96: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 97: ompd.v1.BodyEntry
+	(*Process)(nil),         // 98: ompd.v1.Process
+	(*ProcessCode)(nil),     // 99: ompd.v1.ProcessCode
+	(*Look)(nil),            // 100: ompd.v1.Look
+	(*Change)(nil),          // 101: ompd.v1.Change
+	(*ThreadChange)(nil),    // 102: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 103: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 104: ompd.v1.RecordedChange
+	(*Event)(nil),           // 105: ompd.v1.Event
+	(*Dependence)(nil),      // 106: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 107: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 108: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 109: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 110: ompd.v1.Recording
+	(*Statistics)(nil),      // 111: ompd.v1.Statistics
+	(*Statistic)(nil),       // 112: ompd.v1.Statistic
+	(*Profile)(nil),         // 113: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 114: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 115: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 116: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 117: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 118: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 119: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 120: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 121: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 122: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -13220,134 +13290,135 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	59,  // 61: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
 	56,  // 62: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
 	56,  // 63: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	62,  // 64: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	63,  // 65: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	64,  // 66: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	68,  // 67: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	69,  // 68: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	70,  // 69: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	77,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	83,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	85,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	82,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	63,  // 64: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	64,  // 65: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	65,  // 66: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	69,  // 67: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	70,  // 68: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	71,  // 69: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	78,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	84,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	86,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	83,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	21,  // 74: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
-	7,   // 75: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	53,  // 76: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	36,  // 77: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	21,  // 78: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	21,  // 79: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	55,  // 80: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	56,  // 81: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	57,  // 82: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	58,  // 83: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	21,  // 84: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	5,   // 85: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	21,  // 86: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	21,  // 87: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	21,  // 88: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	5,   // 89: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	21,  // 90: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	60,  // 91: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	61,  // 92: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	21,  // 93: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	21,  // 94: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	21,  // 95: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	21,  // 96: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	65,  // 97: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	66,  // 98: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	67,  // 99: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	12,  // 100: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
-	13,  // 101: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	21,  // 102: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	72,  // 103: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	74,  // 104: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	21,  // 105: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	71,  // 106: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	76,  // 107: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
-	21,  // 108: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	73,  // 109: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	75,  // 110: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	75,  // 111: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	75,  // 112: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 113: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
-	21,  // 114: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	78,  // 115: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	81,  // 116: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	79,  // 117: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	80,  // 118: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 119: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 120: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 121: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 122: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 123: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 124: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	84,  // 125: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	84,  // 126: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 127: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	86,  // 128: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	88,  // 129: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	89,  // 130: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	90,  // 131: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	91,  // 132: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	87,  // 133: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	84,  // 134: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	84,  // 135: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 136: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 137: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 138: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 139: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	92,  // 140: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	93,  // 141: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 142: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 143: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	94,  // 144: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	94,  // 145: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	96,  // 146: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	98,  // 147: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 148: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	100, // 149: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	100, // 150: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	101, // 151: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	102, // 152: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	102, // 153: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	103, // 154: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 155: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	105, // 156: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	106, // 157: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	107, // 158: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	108, // 159: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	111, // 160: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	86,  // 161: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 162: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 163: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 164: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 165: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 166: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	113, // 167: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	114, // 168: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	115, // 169: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	116, // 170: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	117, // 171: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	119, // 172: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	120, // 173: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	121, // 174: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 175: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	41,  // 176: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 177: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	115, // 178: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	41,  // 179: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 180: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 181: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	118, // 182: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 183: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 184: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 185: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 186: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	187, // [187:187] is the sub-list for method output_type
-	187, // [187:187] is the sub-list for method input_type
-	187, // [187:187] is the sub-list for extension type_name
-	187, // [187:187] is the sub-list for extension extendee
-	0,   // [0:187] is the sub-list for field type_name
+	62,  // 75: ompd.v1.Facts.fibers:type_name -> ompd.v1.Fibers
+	7,   // 76: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	53,  // 77: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	36,  // 78: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	21,  // 79: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	21,  // 80: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	55,  // 81: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	56,  // 82: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	57,  // 83: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	58,  // 84: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	21,  // 85: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 86: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	21,  // 87: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	21,  // 88: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	21,  // 89: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 90: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	21,  // 91: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	60,  // 92: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	61,  // 93: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	21,  // 94: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	21,  // 95: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	21,  // 96: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	21,  // 97: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	66,  // 98: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	67,  // 99: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	68,  // 100: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 101: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 102: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	21,  // 103: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	73,  // 104: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	75,  // 105: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	21,  // 106: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	72,  // 107: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	77,  // 108: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
+	21,  // 109: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	74,  // 110: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	76,  // 111: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	76,  // 112: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	76,  // 113: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 114: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
+	21,  // 115: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	79,  // 116: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	82,  // 117: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	80,  // 118: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	81,  // 119: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 120: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 121: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 122: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 123: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 124: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 125: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	85,  // 126: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	85,  // 127: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 128: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	87,  // 129: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	89,  // 130: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	90,  // 131: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	91,  // 132: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	92,  // 133: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	88,  // 134: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	85,  // 135: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	85,  // 136: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 137: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 138: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 139: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 140: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	93,  // 141: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	94,  // 142: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 143: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 144: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	95,  // 145: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	95,  // 146: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	97,  // 147: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	99,  // 148: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 149: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	101, // 150: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	101, // 151: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	102, // 152: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	103, // 153: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	103, // 154: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	104, // 155: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 156: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	106, // 157: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	107, // 158: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	108, // 159: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	109, // 160: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	112, // 161: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	87,  // 162: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 163: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 164: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 165: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 166: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 167: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	114, // 168: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	115, // 169: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	116, // 170: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	117, // 171: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	118, // 172: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	120, // 173: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	121, // 174: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	122, // 175: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 176: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 177: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 178: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	116, // 179: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 180: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 181: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 182: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	119, // 183: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 184: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 185: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 186: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 187: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	188, // [188:188] is the sub-list for method output_type
+	188, // [188:188] is the sub-list for method input_type
+	188, // [188:188] is the sub-list for extension type_name
+	188, // [188:188] is the sub-list for extension extendee
+	0,   // [0:188] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -13372,25 +13443,25 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[30].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[34].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[36].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[45].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[54].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[66].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[77].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[46].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[53].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[78].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[86].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[79].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[87].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[93].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[91].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[94].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   104,
+			NumMessages:   105,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -95,6 +95,27 @@ func TestLocksOfLibraries(t *testing.T) {
 	})
 }
 
+// TestLockOfSuspendedFiber looks at a thread that waits for the lock of a fiber which only that thread could continue.
+// In the healthy twin, another thread would continue it.
+func TestLockOfSuspendedFiber(t *testing.T) {
+	const suspended = "No thread is in code that holds lock chair. A suspended fiber (coroutine) may hold it, which " +
+		"no thread can continue: "
+	const fix = "let no fiber keep a lock while it is suspended (swapcontext)"
+	const kind = picture.VerdictLockOrphaned
+	checkHangs(t, []hangCase{
+		{
+			name: "fiber", program: "verdict_fiber", args: []string{"0"}, kind: kind,
+			has: []string{suspended + "LWP ", "runs on a stack that is not its own, as a fiber or coroutine does: " +
+				"the frames of other fibers are not seen", fix},
+		},
+		{
+			name: "thread", program: "verdict_fiber", args: []string{"1"}, kind: kind,
+			has:   []string{suspended + "the program is linked with swapcontext", fix},
+			lacks: []string{"not its own"},
+		},
+	})
+}
+
 // TestHangsOfSmallTeams looks at threads that wait for what other threads of their team would do, where the team has
 // fewer threads than its region requests: there is one verdict, with that cause and its fix.
 func TestHangsOfSmallTeams(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,6 +50,41 @@ func TestRunFindsNoHang(t *testing.T) {
 		if status, _, errs := e2e.Output(t, "run", flag, "--", "true"); status != cli.ExitUsage ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit status %d: %s", flag, status, errs)
+		}
+	}
+}
+
+// TestRunComputingIsNoHang runs programs that compute, or count under locks, for longer than --hang-after: without
+// optimization, the loops change only memory and floating-point registers. A program of the same form that waits for a
+// flag is ended.
+func TestRunComputingIsNoHang(t *testing.T) {
+	for _, compiler := range []omptest.Compiler{"", omptest.GCC} {
+		rt := omptest.RuntimeOf(t, 16)
+		if compiler == omptest.GCC {
+			rt = omptest.Libgomp(t)
+		}
+		for _, level := range []string{"-O0", "-O2"} {
+			exe := omptest.Compile(t, omptest.Build{Program: "healthy_computing", Compiler: compiler,
+				Flags: []string{level, "-g"}})
+			for way := range 4 {
+				t.Run(fmt.Sprint(rt.Name, level, "/", way), func(t *testing.T) {
+					t.Parallel()
+					seconds := "5"
+					if way == 3 {
+						seconds = "3600"
+					}
+					status, _, errs := e2e.Output(t, "run", "--hang-after", "1s", "--", "env",
+						"LD_LIBRARY_PATH="+rt.Dir, exe, strconv.Itoa(way), seconds)
+					switch {
+					case way < 3 && (status != cli.ExitSignal+int(unix.SIGALRM) ||
+						strings.Contains(errs, "no progress")):
+						t.Errorf("exit status %d: %s", status, errs)
+					case way == 3 && (status != cli.ExitHang || !strings.Contains(errs, "SPINNING ON A FLAG") ||
+						!strings.Contains(errs, "until started changes")):
+						t.Errorf("exit status %d of a program that hangs: %s", status, errs)
+					}
+				})
+			}
 		}
 	}
 }

@@ -113,16 +113,24 @@ func explainFailedLock(x *index, a *picture.Abort, v picture.Verdict) picture.Ve
 }
 
 // explainLockInHandler adds to the verdict on a runtime that ended the program in a function for locks that the handler
-// of a signal was in: the lock is probably one that the interrupted code was using.
+// of a signal was in: the lock is probably one that the interrupted code was using, or the signal interrupted the
+// runtime.
 func explainLockInHandler(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
 	handler := "the handler of a signal"
 	if name := handlerName(x.frames(a.Thread)); name != "" {
 		handler += ", " + name
 	}
+	message := strings.TrimSuffix(v.Explanation, ".")
 	v.Explanation = fmt.Sprintf("%s. The runtime was called in %s: the lock is probably one that the interrupted "+
-		"code was acquiring, or holds.", strings.TrimSuffix(v.Explanation, "."), handler)
+		"code was acquiring, or holds.", message, handler)
 	if at := a.Handler.Interrupted; at != nil {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("the signal interrupted %s", place(*at)))
+		by := fmt.Sprintf("the signal interrupted %s", place(*at))
+		if a.Handler.Call != "" {
+			by += ", in " + a.Handler.Call
+			v.Explanation = fmt.Sprintf("%s. The runtime was called in %s, which interrupted %s in %s: no thread may "+
+				"call the runtime again before that call has returned.", message, handler, a.Handler.Call, place(*at))
+		}
+		v.Evidence = append(v.Evidence, by)
 	}
 	v.Fix = "acquire no lock in a handler: let it only set a flag (volatile sig_atomic_t) or write to a pipe, and do " +
 		"the work elsewhere, or block the signal (pthread_sigmask) where the lock is used"

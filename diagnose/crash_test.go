@@ -107,6 +107,20 @@ func TestAbort(t *testing.T) {
 		{"the handler of a signal", 1, abort(picture.Abort{Caller: called, Handler: &picture.SignalHandler{
 			Signal: 6, Sender: 77, Interrupted: &picture.Frame{Function: "compute"},
 		}}), []want{info(picture.VerdictCrash, "", "a signal that was sent to the program ended it", 1)}},
+		{"the runtime, in a handler", 1, abort(picture.Abort{
+			Component: "the OpenMP runtime", Message: "Assertion failure at kmp_lock.cpp(9).", MessageSource: "x",
+			Handler: &picture.SignalHandler{Interrupted: &picture.Frame{Function: "compute"}},
+		}), []want{{
+			picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "acquire no lock in a handler",
+			"the lock is probably one that the interrupted code was acquiring, or holds",
+		}}},
+		{"the runtime, in a handler that interrupted it", 1, abort(picture.Abort{
+			Component: "the OpenMP runtime", Message: "Assertion failure at kmp_lock.cpp(9).", MessageSource: "x",
+			Handler: &picture.SignalHandler{Interrupted: &picture.Frame{Function: "compute"}, Call: "omp_set_lock"},
+		}), []want{{
+			picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "acquire no lock in a handler",
+			"which interrupted omp_set_lock in compute: no thread may call the runtime again before",
+		}}},
 		{"the C library, with its message", 1, abort(picture.Abort{
 			Component: "the C library", Message: "free(): invalid pointer", MessageSource: "__abort_msg",
 		}), []want{{

@@ -192,8 +192,11 @@ func (f *Facts) EndingThread() int {
 type SignalHandler struct {
 	Signal int `json:"signal,omitempty" pb:"1"` // number; missing if the handler has no siginfo_t
 	Sender int `json:"sender,omitempty" pb:"2"` // PID of the sender
-	// Interrupted is the frame that the signal interrupted.
+	// Interrupted is the frame that the signal interrupted: the program's, if it interrupted a runtime that the
+	// program had called.
 	Interrupted *Frame `json:"interrupted,omitempty" pb:"3"`
+	// Call is the runtime's function that this frame had called.
+	Call string `json:"call,omitempty" pb:"4"`
 }
 
 // Exception is an uncaught exception, of C++ or another language, that ended the program.

@@ -173,7 +173,8 @@ func (st *Stack) Complete() bool {
 
 // classify finds the owner of each frame. C library code that the runtime called counts as the runtime's. An
 // exception are the innermost frames of a system call that only programs make: a function of the program
-// tail-called the C library.
+// tail-called the C library. Another one is the frame between a handler of the program and the code that its signal
+// interrupted.
 func (st *Stack) classify(kindOf func(unwind.Frame) Kind, programCall bool) {
 	st.Kinds = make([]Kind, len(st.Frames))
 	for i, f := range st.Frames {
@@ -184,6 +185,9 @@ func (st *Stack) classify(kindOf func(unwind.Frame) Kind, programCall bool) {
 		st.TailCalled = first
 	}
 	for i := len(st.Kinds) - 2; i >= st.TailCalled; i-- {
+		if st.Frames[i].Signal && i > 0 && st.Kinds[i-1] == KindUser {
+			continue
+		}
 		if st.Kinds[i] == KindSystem && st.Kinds[i+1] == KindRuntime {
 			st.Kinds[i] = KindRuntime
 		}

@@ -7952,8 +7952,11 @@ type SignalHandler struct {
 	Signal int64 `protobuf:"varint,1,opt,name=signal,proto3" json:"signal,omitempty"`
 	// PID of the sender.
 	Sender int64 `protobuf:"varint,2,opt,name=sender,proto3" json:"sender,omitempty"`
-	// The frame that the signal interrupted.
-	Interrupted   *Frame `protobuf:"bytes,3,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	// The frame that the signal interrupted: the program's, if it interrupted a runtime that the
+	// program had called.
+	Interrupted *Frame `protobuf:"bytes,3,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	// The runtime's function that this frame had called.
+	Call          string `protobuf:"bytes,4,opt,name=call,proto3" json:"call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8007,6 +8010,13 @@ func (x *SignalHandler) GetInterrupted() *Frame {
 		return x.Interrupted
 	}
 	return nil
+}
+
+func (x *SignalHandler) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
 }
 
 // BrokenHeap is the place at which the chain of the heap's blocks breaks: the block [Low, high) is
@@ -12515,11 +12525,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\tuncertain\x18\x04 \x01(\bR\tuncertain\x12\x1c\n" +
 	"\tconstruct\x18\x05 \x01(\bR\tconstruct\x12\x16\n" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
-	"\x04task\x18\a \x01(\tR\x04task\"q\n" +
+	"\x04task\x18\a \x01(\tR\x04task\"\x85\x01\n" +
 	"\rSignalHandler\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\x03R\x06signal\x12\x16\n" +
 	"\x06sender\x18\x02 \x01(\x03R\x06sender\x120\n" +
-	"\vinterrupted\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"F\n" +
+	"\vinterrupted\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\x12\x12\n" +
+	"\x04call\x18\x04 \x01(\tR\x04call\"F\n" +
 	"\n" +
 	"BrokenHeap\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +

@@ -23,7 +23,7 @@ func expectations() []expectation {
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
 		tailLocks(),
 		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), handlers(),
-		outside(), libraryWaits(),
+		lockingHandlers(), outside(), libraryWaits(),
 		queuedSignals(), detachedTasks())
 }
 

@@ -215,6 +215,24 @@ func handlers() []expectation {
 	return out
 }
 
+// lockingHandlers returns signals that interrupt the wait for a lock: LLVM's runtime ends a program with a handler that
+// acquires a lock there. In the healthy twin, the handler only counts.
+func lockingHandlers() []expectation {
+	var out []expectation
+	for way := range 2 {
+		out = append(out, expectation{
+			program: "verdict_handler_lock", args: []string{strconv.Itoa(way)}, only: "libomp", crash: true,
+			kind: picture.VerdictCrash, certainty: picture.Certain, threads: 1,
+			says: []string{
+				"The runtime was called in the handler of a signal, note, which interrupted ",
+				"omp_set_lock in enter verdict_handler_lock.c:23", "acquire no lock in a handler",
+				"the signal interrupted enter verdict_handler_lock.c:23, in ",
+			},
+		})
+	}
+	return append(out, expectation{program: "verdict_handler_lock", args: []string{"2"}})
+}
+
 // queuedSignals returns waits on a condition variable that a queued task would signal, and healthy twins.
 func queuedSignals() []expectation {
 	return append(twins(expectation{

@@ -134,7 +134,13 @@ func (e *emitter) program(i int, p *Program) {
 	e.put("int depth = gen_depth();")
 	e.put("signal_%d = 0;", i)
 	e.combined(p)
-	e.region(p, p.Threads, p.Body)
+	e.region(p, p.Threads, func() {
+		if p.Dynamic { // LLVM's runtime requires that thread 0 allows it, too
+			e.put("omp_set_dynamic(1);")
+			e.barrier()
+		}
+		e.steps(p, p.Body)
+	})
 	e.put("gen_joined(depth);")
 	e.indent--
 	e.put("}")
@@ -184,13 +190,13 @@ func (e *emitter) emitConstruct(leave string, f func()) {
 }
 
 // region writes a parallel region.
-func (e *emitter) region(p *Program, threads int, body []*Step) {
+func (e *emitter) region(p *Program, threads int, body func()) {
 	line := e.line + 1
 	e.put("#pragma omp parallel num_threads(%d)", threads)
 	e.emitBlock(func() {
 		e.put("gen_begin(GEN_REGION, %d);", line)
 		e.put("int tid = omp_get_thread_num();")
-		e.steps(p, body)
+		body()
 		e.put("gen_last(%d);", line)
 	})
 }
@@ -243,7 +249,7 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Parallel:
 		depth := e.name("depth")
 		e.put("int %s = gen_depth();", depth)
-		e.region(p, 1+(1+s.Style)%3, s.Body)
+		e.region(p, 1+(1+s.Style)%3, func() { e.steps(p, s.Body) })
 		e.put("gen_joined(%s);", depth)
 	case Signal:
 		e.signal(p)

@@ -156,3 +156,29 @@ func upgrade(e *emitter, p *Program, s *Step) {
 		e.release(reading)
 	})
 }
+
+// crowd is a number of threads that no dynamic team has on a machine with fewer processors.
+const crowd = 32
+
+// small makes the threads of a dynamic team await all that the region requests, at a barrier of the C library or in a
+// loop: the team has fewer.
+func small(e *emitter, p *Program, s *Step) {
+	came := e.name("came")
+	e.put("static volatile int %s;", came)
+	e.put("static pthread_barrier_t all_%s;", came)
+	e.put("if (tid == %d)", s.N)
+	e.emitBlock(func() {
+		e.put("pthread_barrier_init(&all_%s, NULL, %d);", came, crowd)
+		e.put("int depth = gen_depth();")
+		e.region(p, crowd, func() {
+			e.put("(void)tid; __atomic_fetch_add(&%s, 1, __ATOMIC_SEQ_CST);", came)
+			if s.Style%2 == 0 {
+				e.spin(fmt.Sprintf("%s < %d * (r + 1)", came, crowd), came, s.Style)
+				return
+			}
+			e.put("gen_wait(GEN_THREADS, __LINE__, (unsigned long)&all_%s); pthread_barrier_wait(&all_%s); gen_got();",
+				came, came)
+		})
+		e.put("gen_joined(depth);")
+	})
+}

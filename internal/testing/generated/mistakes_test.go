@@ -34,6 +34,7 @@ var wrongs = map[Mistake]wrong{
 	EventMissing:   {step: unfulfilled},
 	LeftByJump:     {helper: jumpHelper, step: jump},
 	TakenInHandler: {helper: handlerHelper, step: inHandler},
+	TeamTooSmall:   {step: small},
 }
 
 // lockOf returns a lock of a mistake, or the object used in its place.

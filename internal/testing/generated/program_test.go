@@ -20,6 +20,8 @@ type Program struct {
 	Far int
 	// Fortran: the helpers and the team's function that would be in the separate file are in Fortran.
 	Fortran bool `json:",omitempty"`
+	// Dynamic: the runtime may give inner regions fewer threads than they request.
+	Dynamic bool `json:",omitempty"`
 	// Limit is the number of the limits with which the program runs.
 	Limit int `json:",omitempty"`
 	// Milliseconds is the time for which the region is repeated.
@@ -71,6 +73,7 @@ const (
 	EventMissing   Mistake = "event missing"    // the event of a detached task is never fulfilled
 	LeftByJump     Mistake = "left by a jump"   // longjmp leaves a function that has taken a lock
 	TakenInHandler Mistake = "taken in handler" // a signal's handler takes the lock that the interrupted code holds
+	TeamTooSmall   Mistake = "team too small"   // threads await more threads than a dynamic team has
 )
 
 // Mistakes are all mistakes.
@@ -79,7 +82,7 @@ func Mistakes() []Mistake {
 		LockOrder, LeftOnPath, TakenTwice, BarrierSkipped, HeldAtTaskwait, HeldAtBarrier, NeverSignalled,
 		NestedOnce, KeptByThread, PostSkipped, LeftByCallee, LockByLevel, Ring, MixedOrder, CriticalTwice,
 		FlagNeverSet, HeldAtFlag, PostsMissing, MoreThreads, ReadThenWrite, HeldAtJoin, EventMissing, LeftByJump,
-		TakenInHandler,
+		TakenInHandler, TeamTooSmall,
 	}
 }
 
@@ -191,6 +194,7 @@ func New(seed uint64) *Program {
 	p.Far = g.IntN(4 << maxHelper)
 	p.Fortran = g.IntN(3) == 0
 	p.Limit = max(0, g.IntN(2*limits)-limits)
+	p.Dynamic = g.IntN(4) == 0 || p.Mistake == TeamTooSmall
 	for _, list := range p.lists() {
 		for i, s := range *list {
 			if s.Kind == TeamCall && len(p.Team) == 0 {

@@ -135,6 +135,10 @@ func simpler(p *Program, n *int) bool {
 		p.Fortran = false
 		return true
 	}
+	if p.Dynamic && p.Mistake != TeamTooSmall && take(n) {
+		p.Dynamic = false
+		return true
+	}
 	for _, number := range []*int{&p.Way, &p.Object, &p.Limit} {
 		if *number != 0 && take(n) {
 			*number = 0

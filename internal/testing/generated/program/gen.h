@@ -36,6 +36,7 @@ void omp_fulfill_event(omp_event_handle_t);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_level(void);
+void omp_set_dynamic(int);
 void omp_init_lock(omp_lock_t *);
 void omp_set_lock(omp_lock_t *);
 void omp_unset_lock(omp_lock_t *);

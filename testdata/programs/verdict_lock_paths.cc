@@ -1,12 +1,14 @@
 // A deadlock of locks on the heap to which pointers in variables lead. "0": elements of a std::vector in a local
 // object. "1": members of the elements of a static std::vector. "2": members of objects to which the elements of a
 // std::vector point. "3": single locks of static pointers. "4": members of an array of objects with a destructor.
-// "5": members of objects of shared pointers. "6": a std::array, in static memory.
+// "5": members of objects of shared pointers. "6": a std::array, in static memory. "7": members of single objects, one
+// in a block with room for another.
 // Second argument of 1: a thread that works holds the locks.
 #include "truth.h"
 #include <array>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 struct Bucket {
@@ -29,7 +31,7 @@ struct Graph {
 static std::vector<Bucket> buckets(8);
 static std::vector<std::unique_ptr<Node>> nodes;
 static omp_lock_t *inner, *outer;
-static Node *pool;
+static Node *pool, *roomy, *tight;
 static std::shared_ptr<Node> left, right;
 static std::array<std::mutex, 4> doors;
 static int here, healthy;
@@ -85,6 +87,8 @@ int main(int argc, char **argv) {
   pool = new Node[4];
   left = std::make_shared<Node>();
   right = std::make_shared<Node>();
+  roomy = new (malloc(2 * sizeof(Node) + 8)) Node;
+  tight = new Node;
   pthread_create(&observer, NULL, look, (void *)(healthy ? 1L : 2L));
 #pragma omp parallel num_threads(2)
   {
@@ -109,8 +113,11 @@ int main(int argc, char **argv) {
     case 5:
       each(left->lock, right->lock, me);
       break;
-    default:
+    case 6:
       each(doors[1], doors[2], me);
+      break;
+    default:
+      each(roomy->lock, tight->lock, me);
     }
   }
   return (int)g.size - 8;

@@ -344,9 +344,16 @@ func (ps *Pointees) isPastArray(addr uint64) bool {
 // smallestBlock is the size of the smallest block of the heap, in bytes. It may have one element, or several.
 const smallestBlock = 24
 
-// isSmall reports whether a pointee is a smallest block and no container of the C++ library is known to have it.
-func (e *pointee) isSmall() bool {
-	return e.high-e.low <= smallestBlock && WithoutLibraryMembers(e.path) == e.path
+// blockStep is the difference between the sizes of blocks, in bytes. A block may be larger than malloc was asked for by
+// that much: it splits no smaller rest off.
+const blockStep = 16
+
+// mayBeOne reports whether a block may have been allocated for one element: the smallest block, or one with less
+// room to spare than malloc would have split off. No container of the C++ library is known to have it.
+func (e *pointee) mayBeOne() bool {
+	room := e.high - e.low
+	spare := e.size >= blockStep && room <= (e.size+blockHeader+blockStep-1)/blockStep*blockStep-blockHeader+blockStep
+	return (room <= smallestBlock || spare) && WithoutLibraryMembers(e.path) == e.path
 }
 
 // elementName names a part of element k of pointee i.
@@ -368,7 +375,7 @@ func (ps *Pointees) elementName(i int, k uint64, path string) (name string, ok b
 		return base + path, true
 	case e.lang.fortran:
 		return "", false
-	case !e.single && !(k == 0 && e.isSmall()):
+	case !e.single && !(k == 0 && e.mayBeOne()):
 		return fmt.Sprintf("%s[%d]%s", base, k, path), true
 	case member:
 		return base + "->" + path[1:], true

@@ -66,6 +66,7 @@ func TestNamesOfHeapLocks(t *testing.T) {
 		{"lock pool[1].lock", "lock pool[3].lock"},
 		{"lock left->lock", "lock right->lock"},
 		{"mutex doors[1]", "mutex doors[2]"},
+		{"lock roomy->lock", "lock tight->lock"},
 	} {
 		cases = append(cases, hangCase{
 			name: strconv.Itoa(way), program: "verdict_lock_paths", args: []string{strconv.Itoa(way)},

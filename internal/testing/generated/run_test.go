@@ -285,15 +285,18 @@ func (r *run) show(pic *picture.Picture) {
 func (r *run) atRest() error {
 	truth, err := r.truth()
 	if err != nil {
-		return err
+		return nil // it was only slow, and has ended since
 	}
 	pic, err := r.picture()
-	if err != nil {
+	if errors.Is(err, errEndless) {
 		return err
 	}
-	now, err := r.truth()
-	if err != nil || len(same(truth, now)) != len(truth) {
-		return err // it was only slow, and has moved since
+	now, gone := r.truth()
+	if gone != nil || len(same(truth, now)) != len(truth) {
+		return nil // the same, or it has moved
+	}
+	if err != nil {
+		return err
 	}
 	if _, waits := r.stuck(now); !waits {
 		return nil

@@ -3,7 +3,7 @@
 #include "truth.h"
 
 /* The compiler's own variables of the two sections; they have no names in C. With GCC, the lock of the
- * unnamed section is in the runtime. */
+ * unnamed section is in the runtime. The pointers are global: aarch64's linker confuses local symbols. */
 #ifdef __clang__
 #define UNNAMED ".gomp_critical_user_.var"
 #define LEDGER ".gomp_critical_user_ledger.var"
@@ -11,7 +11,7 @@
 #define UNNAMED "0"
 #define LEDGER ".gomp_critical_user_ledger"
 #endif
-__asm__(".pushsection .data.rel,\"aw\"\n.balign 8\n"
+__asm__(".pushsection .data.rel,\"aw\"\n.balign 8\n.globl unnamed, ledger\n"
         "unnamed: .quad " UNNAMED "\nledger: .quad " LEDGER "\n"
         ".popsection");
 extern char *unnamed, *ledger;

@@ -169,6 +169,37 @@ func (f *Flow) RemovedArgument(st *Stack, at int, points []RemovedPoint, n int) 
 	return f.Program.Argument(f.withRemoved(st, map[int][]RemovedPoint{at: points}).thread, at, n)
 }
 
+// PointsOf returns the places of a way, innermost first.
+func PointsOf(w TailWay) []RemovedPoint {
+	var out []RemovedPoint
+	for _, r := range slices.Backward(w.Frames) {
+		out = append(out, RemovedPoint{After: r.After, Entry: r.Entry})
+	}
+	return out
+}
+
+// WaysName returns the function that all ways end in, at least one; "" if several are possible.
+func WaysName(ways []TailWay) string {
+	name := ways[0].Name
+	if slices.ContainsFunc(ways, func(w TailWay) bool { return w.Name != name }) {
+		return ""
+	}
+	return name
+}
+
+// WaysArgument returns integer argument n of the call in which all ways end that frame at of st called, if it is the
+// same in each.
+func (f *Flow) WaysArgument(st *Stack, at int, ways []TailWay, n int) (value uint64, ok bool) {
+	for k, w := range ways {
+		v, ok := f.RemovedArgument(st, at, PointsOf(w), n)
+		if !ok || k > 0 && v != value {
+			return 0, false
+		}
+		value = v
+	}
+	return value, true
+}
+
 // FrameOf returns frame i of Thread(n), and its number in the stack of n. For a function without a frame, that is the
 // number of the frame that it called.
 func (f *Flow) FrameOf(n *Thread, i int) (fr unwind.Frame, own int) {
@@ -255,31 +286,50 @@ type TailWay = lockflow.TailWay
 // RemovedBelow returns the functions of the program between frame i of st, which called the first of them, and frame
 // i-1. They have no frames, since each ended in a tail call of the next.
 func (f *Flow) RemovedBelow(st *Stack, i int) []RemovedFrame {
-	if i == 0 || st.Kinds[i] != KindUser || st.Frames[i].Exact || st.Frames[i-1].Signal || st.Frames[i].How.Guessed() {
+	entry, ok := f.removedEntry(st, i)
+	if !ok {
 		return nil
+	}
+	out, _ := f.Program.RemovedFrames(entry, st.Frames[i-1].LookupPC())
+	return out
+}
+
+// WaysBelow returns the ways by which tail calls may have led from the function that frame i of st called to frame i-1;
+// nil if there may be others.
+func (f *Flow) WaysBelow(st *Stack, i int) []TailWay {
+	entry, ok := f.removedEntry(st, i)
+	if !ok {
+		return nil
+	}
+	if ways, complete := f.Program.TailWays(entry, st.Frames[i-1].LookupPC()); complete {
+		return ways
+	}
+	return nil
+}
+
+// removedEntry returns the function that frame i of st called by its name, if it is not the function of frame i-1.
+func (f *Flow) removedEntry(st *Stack, i int) (entry uint64, ok bool) {
+	if i == 0 || st.Kinds[i] != KindUser || st.Frames[i].Exact || st.Frames[i-1].Signal || st.Frames[i].How.Guessed() {
+		return 0, false
 	}
 	code := st.code
 	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC)
 	callee, slot := call.Target, call.Target
 	switch {
 	case !ok || call.Kind == arch.CallRegister:
-		return nil
+		return 0, false
 	case call.Kind == arch.CallDirect:
 		if code.FunctionEntry(st.Frames[i-1]) == callee {
-			return nil
+			return 0, false
 		}
 		slot, ok = arch.PLTSlot(code.Target.Arch(), code.Target, callee)
 	}
 	if ok {
 		if callee, ok = f.Program.AddressIn(slot); !ok {
-			return nil
+			return 0, false
 		}
 	}
-	if !code.StartsFunction(callee) {
-		return nil
-	}
-	out, _ := f.Program.RemovedFrames(callee, st.Frames[i-1].LookupPC())
-	return out
+	return callee, code.StartsFunction(callee)
 }
 
 // RemovedAfter returns the function at entry, if the runtime's frame i may have called it through a pointer, and those

@@ -277,35 +277,32 @@ func (u *UserModel) removedCall(n *Thread) (removedCall, bool) {
 	return u.waysOf(n, called[0])
 }
 
+// LibraryCall returns the call of the C library in which n is, if a function of its region or task made it as a tail
+// call, so that no frame of the program is between the runtime and the C library. The name is "" if the code does not
+// show it. arg returns an integer argument.
+func (u *UserModel) LibraryCall(n *Thread) (name string, arg func(i int) (uint64, bool), ok bool) {
+	called := u.calledFunctions(n)
+	if n.Stack().TailCalled == 0 || len(called) == 0 || called[0].frame != n.Stack().TailCalled {
+		return "", nil, false
+	}
+	c, ok := u.waysOf(n, called[0])
+	if !ok {
+		return "", nil, false
+	}
+	return stacks.WaysName(c.ways), func(i int) (uint64, bool) { return u.argument(n, &c, i) }, true
+}
+
 // waysOf returns the ways by which functions without frames may have ended.
 func (u *UserModel) waysOf(n *Thread, f calledFunction) (removedCall, bool) {
 	ways, complete := u.flows.Program.TailWays(f.entry, n.Stack().Frames[f.frame-1].LookupPC())
 	return removedCall{f.frame, f.removed, ways}, complete && len(ways) > 0
 }
 
-// name returns the runtime's function that was called; "" if several are possible.
-func (c *removedCall) name() string {
-	name := c.ways[0].Name
-	if slices.ContainsFunc(c.ways, func(w stacks.TailWay) bool { return w.Name != name }) {
-		return ""
-	}
-	return name
-}
-
-// pointsOf returns the places of a way, innermost first.
-func pointsOf(w stacks.TailWay) []stacks.RemovedPoint {
-	var out []stacks.RemovedPoint
-	for _, r := range slices.Backward(w.Frames) {
-		out = append(out, stacks.RemovedPoint{After: r.After, Entry: r.Entry})
-	}
-	return out
-}
-
 // points returns the places of all ways, those of the innermost functions first.
 func (c *removedCall) points() []stacks.RemovedPoint {
-	out := pointsOf(c.ways[0])
+	out := stacks.PointsOf(c.ways[0])
 	for _, w := range c.ways[1:] {
-		for i, p := range pointsOf(w) {
+		for i, p := range stacks.PointsOf(w) {
 			if !slices.Contains(out, p) {
 				out = slices.Insert(out, min(i, len(out)), p)
 			}
@@ -313,7 +310,7 @@ func (c *removedCall) points() []stacks.RemovedPoint {
 	}
 	for i, p := range out {
 		out[i].Guess = slices.ContainsFunc(c.ways, func(w stacks.TailWay) bool {
-			return !slices.Contains(pointsOf(w), p)
+			return !slices.Contains(stacks.PointsOf(w), p)
 		})
 	}
 	return out
@@ -321,15 +318,7 @@ func (c *removedCall) points() []stacks.RemovedPoint {
 
 // argument returns integer argument i of the call, if it is the same in each way.
 func (u *UserModel) argument(n *Thread, c *removedCall, i int) (uint64, bool) {
-	var value uint64
-	for k, w := range c.ways {
-		v, ok := u.flows.RemovedArgument(n.Stack(), c.frame, pointsOf(w), i)
-		if !ok || k > 0 && v != value {
-			return 0, false
-		}
-		value = v
-	}
-	return value, true
+	return u.flows.WaysArgument(n.Stack(), c.frame, c.ways, i)
 }
 
 // selectLock keeps the ways by which n may have called for the lock in the program's variable.
@@ -341,7 +330,7 @@ func (u *UserModel) selectLock(n *Thread, c *removedCall, variable uint64) {
 		}
 		v, known := uint64(0), false
 		if call.Arg >= 0 {
-			v, known = u.flows.RemovedArgument(n.Stack(), c.frame, pointsOf(w), call.Arg)
+			v, known = u.flows.RemovedArgument(n.Stack(), c.frame, stacks.PointsOf(w), call.Arg)
 		}
 		return known && v != variable
 	}

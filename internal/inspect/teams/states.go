@@ -79,7 +79,7 @@ func (s *States) removedEntry(n *Thread) *handles.Entry {
 	if !ok {
 		return nil
 	}
-	name := c.name()
+	name := stacks.WaysName(c.ways)
 	if call, ok := rtl.LockCallOf(name); !ok || !call.Set {
 		return nil
 	}

@@ -28,6 +28,8 @@ type nativeWaits struct {
 	data   *stacks.Data
 	memory *freedMemory
 	spins  *spins
+	model  *teams.UserModel
+	calls  map[*teams.Thread]libraryCall
 	known  map[*teams.Thread]nativeState
 	once   map[uint64][]onceCall // by flag
 	// targets are the target constructs of threads, nil for a thread in none.
@@ -131,7 +133,7 @@ func (nw *nativeWaits) joinWait(n *teams.Thread, futex uint64, word uint32) (wai
 	switch {
 	case int(word) == lwp:
 		w.Evidence = fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, picture.Hex(futex))
-	case n.InFunction("pthread_join"):
+	case nw.isInCall(n, "pthread_join"):
 		const words = "it called pthread_join and sleeps on the word at %v, in that thread's control block"
 		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
 	case n.CalledByProgram() && sleepsAsShared(n.Registers()): // pthread_join as a tail call
@@ -155,7 +157,7 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 	m, err := nw.data.Library().Mutex(futex)
 	sound := err == nil && m.Contended
 	shown := sound && nw.isStaticWait(n) && nw.roster.ByLWP[int(m.Owner)] != nil
-	if !shown && !n.InFunction("pthread_mutex_lock") {
+	if !shown && !nw.isInCall(n, "pthread_mutex_lock") {
 		return wait{}, false
 	}
 	if !sound && nw.memory.FreedReason(futex) == "" {
@@ -204,8 +206,7 @@ func (nw *nativeWaits) numbersThread(n *teams.Thread) bool {
 
 // semaphoreWait finds the wait of n on a semaphore, which starts with its futex word.
 func (nw *nativeWaits) semaphoreWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
-	called := func(name string) bool { return n.InFunction(name) }
-	if !slices.ContainsFunc([]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, called) {
+	if !nw.isInCall(n, "sem_wait", "sem_timedwait", "sem_clockwait") {
 		return wait{}, false
 	}
 	return wait{
@@ -216,7 +217,7 @@ func (nw *nativeWaits) semaphoreWait(n *teams.Thread, futex uint64, word uint32)
 
 // barrierWait finds the wait of n at a barrier of the C library that the program's code called.
 func (nw *nativeWaits) barrierWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
-	if !n.CalledByProgram() || !n.InFunction("pthread_barrier_wait") {
+	if !n.CalledByProgram() || !nw.isInCall(n, "pthread_barrier_wait") {
 		return wait{}, false
 	}
 	b, err := nw.data.Library().Barrier(futex)
@@ -448,8 +449,7 @@ func (w *wait) libraryEvidence() string {
 
 // conditionWait finds the wait of n on a condition variable, which is an argument of the call.
 func (nw *nativeWaits) conditionWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
-	called := func(name string) bool { return n.InFunction(name) }
-	if !slices.ContainsFunc([]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, called) {
+	if !nw.isInCall(n, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait") {
 		return wait{}, false
 	}
 	w := wait{Wait: picture.Wait{Kind: picture.WaitCondition}, timed: nw.isTimed(n, word)}
@@ -457,20 +457,6 @@ func (nw *nativeWaits) conditionWait(n *teams.Thread, futex uint64, word uint32)
 		w.address, w.variable, w.Name = cond, cond, nw.data.PlaceName(cond)
 	}
 	return w, true
-}
-
-// topArgument returns integer argument i of the call that led n into the C library or a runtime: of its innermost
-// frame outside of both.
-func (nw *nativeWaits) topArgument(n *teams.Thread, i int) (uint64, bool) {
-	st := n.Stack()
-	top := slices.Index(st.Kinds, stacks.KindUser)
-	if top < 1 {
-		return 0, false
-	}
-	if v, ok := nw.code.Argument(st.Frames[top].PC, i, st.Frames[top].Registers); ok {
-		return v, true
-	}
-	return nw.flows.Argument(st, top, i)
 }
 
 // runtimeLockWait finds the wait of n, unknown to all runtimes, for a lock of a runtime: a thread of the program's
@@ -517,9 +503,9 @@ func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 	if n.Runtime != nil || top == 0 || top >= len(st.Kinds) || st.Kinds[top] != stacks.KindUser {
 		return rtl.LockCall{}, wait{}, false
 	}
-	var w wait
-	if w.Call, _ = st.CalledFunction(top); w.Call == "" {
-		w.Call, _ = nw.flows.Callee(st, top)
+	w := wait{Wait: picture.Wait{Call: nw.libraryCall(n).name}}
+	if w.Call == "" {
+		w.Call, _ = st.CalledFunction(top)
 	}
 	c, ok := rtl.LockCallOf(w.Call)
 	w.Kind = c.WaitKind()
@@ -552,7 +538,7 @@ var descriptorCalls = []string{
 // kernel was interrupted in the call, and would start it again or end it without a result.
 func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	name := arch.SyscallName(regs.Arch, regs.Syscall)
-	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the previous call
+	if arch.Restarts(regs) && nw.isInCall(n, "poll") { // the arguments are those of the previous call
 		name = "poll"
 	}
 	if name == "futex" || !arch.EndsOutside(regs) {

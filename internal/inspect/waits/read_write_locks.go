@@ -15,7 +15,7 @@ func (nw *nativeWaits) readWriteWait(n *teams.Thread, futex uint64, word uint32)
 	call := ""
 	for _, name := range []string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock"} {
-		if n.InFunction(name) {
+		if nw.isInCall(n, name) {
 			call = name
 			break
 		}

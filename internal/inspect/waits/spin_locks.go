@@ -15,7 +15,7 @@ const spinLockCall = "pthread_spin_lock"
 // librarySpinWait finds the wait of n for a spin lock of the C library. The lock is the argument of the call, and its
 // word marks it as held: it is 1 if it is free on x86, and 0 on other processors.
 func (nw *nativeWaits) librarySpinWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
-	if regs.Syscall >= 0 || !n.InFunction(spinLockCall) {
+	if regs.Syscall >= 0 || !nw.isInCall(n, spinLockCall) {
 		return wait{}, false
 	}
 	addr, ok := nw.topArgument(n, 0)

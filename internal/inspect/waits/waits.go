@@ -70,6 +70,7 @@ func New(c Config) *Finder {
 		target: c.Target, notes: c.Notes, roster: c.Threads, code: c.Code, flows: c.Flows, data: c.Data, memory: memory,
 		spins: &spins{target: c.Target, code: c.Code, data: c.Data, loops: map[*teams.Thread]*spin.Loop{}},
 		known: map[*teams.Thread]nativeState{}, once: map[uint64][]onceCall{}, clock: c.Clock,
+		model: c.Model, calls: map[*teams.Thread]libraryCall{},
 		targets: map[*teams.Thread]*picture.TargetConstruct{},
 	}
 	reach := &reach{c.Threads, c.Code, c.Flows}

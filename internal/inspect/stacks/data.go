@@ -107,6 +107,19 @@ func (d *Data) heapName(addr uint64) string {
 	return name
 }
 
+// ElementsAt returns the elements of the program's std::vector whose first element is at addr. Their name has the
+// function of a local variable.
+func (d *Data) ElementsAt(addr uint64) (symbolize.Elements, bool) {
+	if d.code.Symbols == nil {
+		return symbolize.Elements{}, false
+	}
+	e, ok := d.pointedObjects().ElementsAt(addr)
+	if e.Function != "" {
+		e.Name = nameIn(e.Name, e.Function, "")
+	}
+	return e, ok
+}
+
 // isUnnamed reports whether an earlier search has not found the data at addr.
 func (h *HeapNames) isUnnamed(addr uint64) bool { return h != nil && h.unnamed[addr] }
 

@@ -42,11 +42,11 @@ func (wf *Finder) outsideArray(w wait, l picture.Lock) string {
 		return outsideWords(name, low, high, w.variable)
 	}
 	b, err := wf.Data.Library().BlockAt(base)
-	if err != nil || b.High > m.High.Offset || w.variable >= b.Low && w.variable < b.High {
+	if err != nil || b.High > m.High.Offset {
 		return ""
 	}
-	if !wf.isBlock(b, w.variable) {
-		return ""
+	if w.variable >= b.Low && w.variable < b.High || !wf.isBlock(b, w.variable) {
+		return "" // memory of the block after the elements works as a lock, if it was 0
 	}
 	where := fmt.Sprintf("%d bytes past the end of", w.variable-b.High)
 	switch {
@@ -55,8 +55,27 @@ func (wf *Finder) outsideArray(w wait, l picture.Lock) string {
 	case w.variable < b.High+libc.HeaderSize:
 		where = "in malloc's data after"
 	}
-	return fmt.Sprintf("it is %s the block of %d bytes at %v, from which the code takes an element", where,
+	text := fmt.Sprintf("it is %s the block of %d bytes at %v, from which the code takes an element", where,
 		b.High-b.Low, picture.Hex(b.Low))
+	if past := wf.pastElements(array, w.variable); past != "" {
+		text += "; " + past
+	}
+	return text
+}
+
+// pastElements explains that the lock at addr would be no element of the std::vector whose elements the code indexes.
+// It returns "" if it is one, or if the array is in no known container.
+func (wf *Finder) pastElements(a lockflow.Array, addr uint64) string {
+	v, ok := wf.Data.ElementsAt(a.Base)
+	if !ok || addr >= v.Low && addr < v.High || v.Size != a.Stride {
+		return ""
+	}
+	index, count := int64(addr-v.Low)/int64(v.Size), (v.High-v.Low)/v.Size
+	noun := "elements"
+	if count == 1 {
+		noun = "element"
+	}
+	return fmt.Sprintf("it would be element %d of %s, which has %d %s", index, v.Name, count, noun)
 }
 
 // outsideStatic explains that the lock at addr is no element of an array in a static variable. If the code adds the
@@ -133,7 +152,8 @@ func (wf *Finder) numberIn(v symbolize.StaticVariable, addr uint64, l picture.Lo
 }
 
 // pastArray describes a lock that may be outside of the array whose element the code of its thread acquires: it is in
-// another one, which may have locks, too. It returns "" for other locks.
+// another one, which may have locks, too, or after the elements of a container, in the same block. It returns "" for
+// other locks.
 func (wf *Finder) pastArray(w wait, l picture.Lock) string {
 	family, ok := lockFamily(w, l)
 	if !ok || w.variable == 0 || w.n == nil || wf.Code.Symbols == nil {
@@ -142,6 +162,9 @@ func (wf *Finder) pastArray(w wait, l picture.Lock) string {
 	a, ok := wf.Flows.Program.ArrayOf(wf.Flows.Thread(&w.n.Thread), family)
 	if !ok {
 		return ""
+	}
+	if past := wf.pastElements(a, w.variable); a.Loaded && past != "" {
+		return past + ": check the index"
 	}
 	array, found, ok := wf.anotherArray(a, w.variable)
 	if !ok || array.Integer != found.Integer {

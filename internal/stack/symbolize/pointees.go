@@ -78,6 +78,8 @@ type pointee struct {
 	typ       dwarf.Offset // of an element
 	size      uint64       // of an element
 	low, high uint64
+	limit     uint64 // end of its block, which may have room for further elements
+	counted   bool   // its container has the number of elements
 	single    bool   // it is no array
 	ref       bool   // the pointer is a reference
 	from      int    // the pointee that contains the pointer; -1 for a variable
@@ -106,6 +108,7 @@ type pointer struct {
 	to   dwarf.Offset // the type of its target
 	size uint64       // of the target
 	ref  bool
+	end  uint64 // offset of the pointer past the end of the elements, if it is not that of p
 }
 
 // NewPointees returns no objects.
@@ -207,6 +210,7 @@ func (ps *Pointees) addFrom(ts types, typ dwarf.Offset, at uint64, data []byte, 
 			copy(word[:], data[p.off:])
 		}
 		low := binary.LittleEndian.Uint64(word[:])
+		finish, counted := ps.finishOf(p, at, data)
 		key := pointeeKey{low, typeKey{ts.data, p.to}}
 		if low == 0 || low+p.size < low || ps.seen[key] {
 			continue
@@ -214,13 +218,33 @@ func (ps *Pointees) addFrom(ts types, typ dwarf.Offset, at uint64, data []byte, 
 		ps.seen[key] = true
 		e := base
 		e.types, e.typ, e.size, e.low, e.high = ts, p.to, p.size, low, low+p.size
+		e.limit, e.counted = e.high, false
 		e.ref, e.single, e.followed = p.ref, true, base.followed+1
 		e.path += p.path
-		if end := ps.reader.End(low, p.size); !p.ref && end >= low+2*p.size {
-			e.high, e.single = end, false
+		end := ps.reader.End(low, p.size)
+		if !p.ref && end >= low+2*p.size {
+			e.high, e.limit, e.single = end, end, false
+		}
+		if counted && finish > low && finish <= end && (finish-low)%p.size == 0 {
+			e.high, e.limit, e.counted, e.single = finish, end, true, false
 		}
 		ps.list = append(ps.list, e)
 	}
+}
+
+// finishOf returns the pointer past the end of the elements that pointer p leads to, if p is a member of a container
+// that has one. The container is in a value at an address. data is the value, nil to read it.
+func (ps *Pointees) finishOf(p pointer, at uint64, data []byte) (finish uint64, ok bool) {
+	var word [8]byte
+	switch {
+	case p.end == p.off:
+		return 0, false
+	case data == nil:
+		ok = ps.reader.Read(at+p.end, word[:]) == nil
+	case p.end+uint64(len(word)) <= uint64(len(data)):
+		ok = copy(word[:], data[p.end:]) == len(word)
+	}
+	return binary.LittleEndian.Uint64(word[:]), ok
 }
 
 // pointersOf returns the pointers in a value of a type whose targets may contain a lock or further pointers.
@@ -240,7 +264,7 @@ func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path str
 			return out
 		}
 		if size, ok := ts.sizeInBytes(to); ok {
-			out = append(out, pointer{off, path, to, size, e.Tag != dwarf.TagPointerType})
+			out = append(out, pointer{off, path, to, size, e.Tag != dwarf.TagPointerType, off})
 		}
 	case dwarf.TagStructType, dwarf.TagClassType:
 		for _, f := range in {
@@ -256,7 +280,11 @@ func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path str
 			if name != "" && f.Tag == dwarf.TagMember {
 				inner += ts.memberPath(name)
 			}
+			first := len(out)
 			out = ts.pointersIn(out, typeOf(f), off+uint64(at), inner, depth+1)
+			if end, ok := endMember(in, name); ok && len(out) == first+1 {
+				out[first].end = off + end
+			}
 		}
 	case dwarf.TagArrayType:
 		out = ts.pointersInArray(out, e, in, off, path, depth)
@@ -266,6 +294,22 @@ func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path str
 
 // endPointers are members of containers of the C++ libraries that point past the end of elements.
 var endPointers = []string{"_M_finish", "_M_end_of_storage", "_M_last", "__end_", "__end_cap_", "__cap_"}
+
+// endMember returns the offset of the pointer past the end of the elements of a std::vector, by the name of the pointer
+// to the first one. members are those of its class.
+func endMember(members []*dwarf.Entry, start string) (off uint64, ok bool) {
+	end := map[string]string{"_M_start": "_M_finish", "__begin_": "__end_"}[start]
+	if end == "" {
+		return 0, false
+	}
+	for _, f := range members {
+		at, fixed := f.Val(dwarf.AttrDataMemberLoc).(int64)
+		if name, _ := f.Val(dwarf.AttrName).(string); name == end && fixed && at >= 0 {
+			return uint64(at), true
+		}
+	}
+	return 0, false
+}
 
 // pointersInArray appends the pointers in the elements of an array to out.
 func (ts types) pointersInArray(out []pointer, e *dwarf.Entry, in []*dwarf.Entry, off uint64, path string, depth int,
@@ -334,11 +378,40 @@ func (ps *Pointees) Name(addr uint64) (name, function string, ok bool) {
 // blockHeader is the size of malloc's data between two blocks, in bytes.
 const blockHeader = 8
 
-// isPastArray reports whether addr is in malloc's data after an array: a pointer there marks the end of the array.
+// isPastArray reports whether addr is in malloc's data after an array: a pointer there marks the end of the array. The
+// room in a block after the elements of a container counts, too.
 func (ps *Pointees) isPastArray(addr uint64) bool {
 	return slices.ContainsFunc(ps.list, func(e pointee) bool {
-		return !e.single && addr >= e.high && addr < e.high+blockHeader
+		return !e.single && addr >= e.high && addr < e.limit+blockHeader
 	})
+}
+
+// Elements are the elements of a container of the C++ library.
+type Elements struct {
+	Name      string // of the container
+	Function  string // of the local variable that has it; "" for a static one
+	Low, High uint64
+	Size      uint64 // of an element
+}
+
+// ElementsAt returns the elements of the container whose first element is at addr.
+func (ps *Pointees) ElementsAt(addr uint64) (out Elements, ok bool) {
+	err := error(nil)
+	defer elfx.Recover("variables", &err)
+	for i := range ps.list {
+		e := &ps.list[i]
+		if !e.counted || e.low != addr {
+			continue
+		}
+		name, ok := WithoutLibraryMembers(e.path), true
+		if e.from >= 0 {
+			name, ok = ps.elementName(e.from, e.index, e.path)
+		}
+		if ok {
+			return Elements{name, e.function, e.low, e.high, e.size}, true
+		}
+	}
+	return Elements{}, false
 }
 
 // smallestBlock is the size of the smallest block of the heap, in bytes. It may have one element, or several.

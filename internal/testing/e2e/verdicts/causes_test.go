@@ -180,7 +180,8 @@ func TestMemoryThatIsNoLock(t *testing.T) {
 	for way, has := range [][]string{
 		{"3 threads wait for lock at 0x", "which is no lock", "in malloc's data after the block of 264 bytes",
 			"check the index of the lock"},
-		{"3 threads wait for lock at 0x", "which are no locks", " bytes past the end of the block of 264 bytes"},
+		{"3 threads wait for lock at 0x", "which are no locks", " bytes past the end of the block of 264 bytes",
+			"it would be element 74 of g.locks in main, which has 66 elements"},
 		{"whose memory has been freed", "it is in a thread's cache of free blocks"},
 	} {
 		for i, run := range handoverRuns(t, "verdict_lock_outside", strconv.Itoa(way)) {

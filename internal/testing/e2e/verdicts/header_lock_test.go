@@ -29,7 +29,8 @@ func TestLocksInSystemHeaders(t *testing.T) {
 				if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictDeadlock}) {
 					t.Errorf("hangs %v, want one deadlock:\n%s", kinds, words)
 				}
-				checkWords(t, words, []string{"waits for lock rows", "waits for lock columns", "by_rows", "by_columns"}, nil)
+				has := []string{"waits for lock rows", "waits for lock columns", "by_rows", "by_columns"}
+				checkWords(t, words, has, nil)
 			})
 			run.Args = []string{"1"}
 			t.Run(name+"_healthy", func(t *testing.T) {

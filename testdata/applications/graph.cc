@@ -2,7 +2,7 @@
 // by buckets of distances. -DBUG=N puts one mistake into it. TestInjectedBugs reads this list, and the lines that
 // have HERE with the number of a mistake.
 //
-// BUG 1 barrier_divergent: a worksharing loop under an if
+// BUG 1 barrier_divergent|crash: a worksharing loop under an if; out of step, threads may change a vector at once
 // BUG 2 barrier_divergent: a break before a barrier
 // BUG 3 lock_orphaned: the lock of a bucket is not released on one path
 // BUG 4 self_deadlock: a std::mutex is held across a region whose threads lock it
@@ -105,7 +105,7 @@ std::vector<int> levels(const Graph &graph, int source) {
 #endif
 #pragma omp for schedule(static, 16) // HERE 1
       for (size_t i = 0; i < frontier.size(); i++) { // HERE 1
-        for (const Edge &e : graph.from(frontier[i])) {
+        for (const Edge &e : graph.from(frontier[i])) { // HERE 1
           int unseen = -1;
 #if BUG == 6
           int to = e.to * 100003 + (1 << 24);
@@ -118,7 +118,7 @@ std::vector<int> levels(const Graph &graph, int source) {
       }
       {
         std::lock_guard<std::mutex> hold(merging); // HERE 4
-        next.insert(next.end(), mine.begin(), mine.end());
+        next.insert(next.end(), mine.begin(), mine.end()); // HERE 1
       }
       journal.add(long(mine.size()));
 #if BUG == 2

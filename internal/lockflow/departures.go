@@ -248,10 +248,10 @@ func (d *departures) look(f *function, index int, callers []call) {
 	}
 }
 
-// endsHeld reports whether no code releases the lock after the call at s returns: none of f, which the runtime called.
-// Then an exception makes no difference. first are the first effects of the calls of f.
+// endsHeld reports whether no code releases the lock after the call at s returns: none of f, and none of its callers on
+// the stacks. Then an exception makes no difference. first are the first effects of the calls of f.
 func (d *departures) endsHeld(f *function, s *site, first []flow.Effect) bool {
-	if s.Return == 0 || d.p.cfg.Handler == nil {
+	if s.Return == 0 || d.p.cfg.Handler == nil || rtl.Leaves(s.Name) || d.p.neverReturns(s) {
 		return false
 	}
 	from, ok := flow.AheadOf(f.flow, flow.Point{PC: s.Return, Exact: true})
@@ -264,18 +264,53 @@ func (d *departures) endsHeld(f *function, s *site, first []flow.Effect) bool {
 			return false
 		}
 	}
-	ofRuntime := false
+	found := false
 	for _, t := range d.escapes.threads {
-		for i := range min(len(t.Frames), maxFrames) - 1 {
+		for i := range min(len(t.Frames), maxFrames) {
 			if g := d.p.frameFunction(&t.Frames[i]); g != nil && g.entry == f.entry {
-				if !d.p.cfg.Handler(t.Frames[i+1].lookup()).Runtime {
+				if found = true; d.mayReleaseFrom(t, i+1) {
 					return false
 				}
-				ofRuntime = true
 			}
 		}
 	}
-	return ofRuntime
+	return found
+}
+
+// neverReturns reports whether the code that s calls never returns: it throws each time, say.
+func (p *Program) neverReturns(s *site) bool {
+	f := p.codeFrom(s.entry)
+	if s.kind != calleeFollowed || f == nil {
+		return false
+	}
+	never, _ := flow.NeverReturns(f.flow)
+	return never
+}
+
+// mayReleaseFrom reports whether the frames of t from index i on may release the lock, up to the runtime.
+func (d *departures) mayReleaseFrom(t *Thread, i int) bool {
+	for ; i < len(t.Frames); i++ {
+		fr := &t.Frames[i]
+		if d.p.cfg.Handler(fr.lookup()).Runtime {
+			return false
+		}
+		f := d.p.frameFunction(fr)
+		if f == nil {
+			return true
+		}
+		from, ok := flow.AheadOf(f.flow, d.p.PointOf(t, i))
+		if !ok {
+			return true
+		}
+		reached, _ := from.Reach(flow.Paths{})
+		sites := d.p.familySites(f, d.family)
+		for k, e := range sites.effects {
+			if reached[sites.site[k]] && e.first().MayClears() {
+				return true
+			}
+		}
+	}
+	return !t.Whole
 }
 
 // addExits adds the ways in which the call at s may leave its caller without returning. chain contains this call and

@@ -190,7 +190,7 @@ func TestOverflow(t *testing.T) {
 			over(picture.Certain, "on the heap", "need more stack than it has")},
 		{"initial thread", 1, died("SIGSEGV", 2, low-8, stack(low, func(s *picture.FaultStack) {
 			s.Initial = true
-		})), over(picture.Certain, "ulimit -s", "overflowed its stack of 4M")},
+		})), over(picture.Certain, "ulimit -s", "overflowed its stack, which grew to 4M")},
 		{"no room for a handler", 1, died("SIGSEGV", 0x80, 0, stack(low-16, nil)),
 			over(picture.Certain, "OMP_STACKSIZE", "overflowed")},
 		{"little room for a handler", 1, died("SIGSEGV", 0x80, 0, stack(low+4096, nil)),

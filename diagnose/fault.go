@@ -110,7 +110,11 @@ func isOverflow(f *fault) bool {
 func explainOverflow(x *index, f *fault) picture.Verdict {
 	v := newVerdict(picture.VerdictStackOverflow, picture.Certain)
 	v.Threads = []int{f.Thread}
-	v.Summary = fmt.Sprintf("%s overflowed its stack of %s", x.threadName(f.Thread), sizeText(f.stackSize()))
+	size := "its stack of "
+	if f.Initial { // the kernel maps more when it is used, up to the limit of the process
+		size = "its stack, which grew to "
+	}
+	v.Summary = fmt.Sprintf("%s overflowed %s%s", x.threadName(f.Thread), size, sizeText(f.stackSize()))
 	v.Evidence = []string{overflowEvidence(f), fmt.Sprintf("its stack pointer is %v", picture.Hex(f.sp))}
 	if !f.hasAddress && f.sp >= f.low {
 		v.Certainty = picture.Likely

@@ -19,7 +19,7 @@ const (
 	treeWords = 5 // color, root, first, last, count
 )
 
-// entryError is the error for a damaged mapping.
+// errEntry is the error for a damaged mapping.
 var errEntry = errors.New("is no mapping that is known")
 
 func word(r *layout.Record, i uint64) uint64 {

@@ -447,13 +447,19 @@ __attribute__((unused)) static void truth_child(int n) {
     alarm(TRUTH_LIMIT_S);
     return;
   }
-  while (__atomic_load_n(&truth_seen->ready, __ATOMIC_ACQUIRE) != n)
+  while (__atomic_load_n(&truth_seen->ready, __ATOMIC_ACQUIRE) != n) {
+    if (waitpid(child, NULL, WNOHANG) == child)
+      _exit(4); /* it has ended before it hung */
     nanosleep(&look, NULL);
+  }
   for (int i = 0; i < n; i++) {
     int lwp = truth_seen->lwps[i];
     long before = truth_ran(child, lwp);
-    while (truth_ran(child, lwp) < before + 3000000 && !truth_asleep(child, lwp))
+    while (truth_ran(child, lwp) < before + 3000000 && !truth_asleep(child, lwp)) {
+      if (waitpid(child, NULL, WNOHANG) == child)
+        _exit(4);
       nanosleep(&look, NULL);
+    }
   }
   if (write(atoi(getenv("OMPD_READY_FD")), "READY\n", 6) != 6)
     _exit(3);

@@ -16,8 +16,8 @@ __attribute__((noinline)) static void works(void) {
 __attribute__((noinline)) static void change(int *flag) {
   if (healthy)
     works();
-  __atomic_fetch_sub(flag, 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(flag, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_and(flag, 1, __ATOMIC_RELAXED); /* stays 0: a thread may be in the loop already */
+  __atomic_fetch_and(flag, 2, __ATOMIC_RELAXED);
 }
 
 /* Before a wait: in a loop, or at the barrier at the end of the region. */

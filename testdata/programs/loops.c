@@ -1,6 +1,7 @@
 /* Two threads that never leave their loop: they compute, pass barriers, take shares of
  * loops, wait for a flag, poll, or wait at the program's own barrier for more threads than
- * exist: without optimization, that loop has several places with different registers. */
+ * exist: without optimization, that loop has several places with different registers. With "yield",
+ * they wait for a flag with taskyield; with "works", one of them computes meanwhile. */
 #include "truth.h"
 
 static volatile int never;
@@ -51,11 +52,24 @@ static void meet(void) {
       ;
 }
 
+static void yield(void) {
+  while (!never) {
+#pragma omp taskyield
+  }
+}
+
+static void works(void) {
+  if (omp_get_thread_num() == 0)
+    compute();
+  yield();
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*loop)(void);
-  } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}, {"meet", meet}};
+  } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}, {"meet", meet},
+               {"yield", yield}, {"works", works}};
   const char *fd = getenv("OMPD_READY_FD");
   truth_init(argc, argv, __FILE__);
 #pragma omp parallel num_threads(2)

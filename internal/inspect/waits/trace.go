@@ -81,6 +81,9 @@ func (tr *tracer) findLoops(t *picture.Thread, n *teams.Thread) traced {
 	w, _ := tr.waits.nativeWait(n)
 	switch loop := tr.waits.spins.loops[n]; {
 	case idle:
+	case w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing:
+		// The program's loop may call functions of the runtime that try a lock, or let other tasks run.
+		out.spins, out.inside = loop, false
 	case out.inside:
 		if t.State == nil || !t.State.Name.Waits() {
 			break
@@ -91,8 +94,6 @@ func (tr *tracer) findLoops(t *picture.Thread, n *teams.Thread) traced {
 		if tr.followed <= maxFollowed || !t.State.Name.Counted() {
 			out.spins = tr.waits.spins.runtimeLoop(n)
 		}
-	case w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing:
-		out.spins = loop
 	default:
 		out.writes = loop
 	}
@@ -107,6 +108,9 @@ func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
 	}
 	if t.State != nil {
 		p.State = cmp.Or(t.State.Standard, t.State.Name) // the states of its calls in turn count as one
+		if x.spins != nil && !x.inside {
+			p.State = t.State.Name // the runtime may be called in the loop, or not
+		}
 	}
 	if regs := n.Registers(); regs != nil {
 		p.Known = true
@@ -165,6 +169,9 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 	switch {
 	case p.Spins != nil:
 		p.Stack = tr.ownStackFrom(st, user)
+		if !p.Inside { // it is somewhere in the loop
+			p.Stack = fmt.Sprintf("%x ", tr.code.FunctionEntry(st.Frames[user])) + tr.ownStackFrom(st, user+1)
+		}
 		if p.Timed = !p.Inside && tr.callsSleep(st); p.Timed { // the loop may count its turns
 			p.Registers = tr.callerText(st, user, words)
 		}

@@ -48,8 +48,8 @@ func (d *deadlocks) find() []picture.Verdict {
 
 // findHelped finds the rings that need an edge to a helper, that is, to a thread that may release a lock without
 // having acquired it: a thread waits for a lock that it holds itself, say, and the helper waits for that thread.
-// Nodes that wait for another ring form no ring. Of the threads that wait for such a lock, the cycle has the one that
-// holds it.
+// Nodes that wait for another ring form no ring. The cycle contains the holder of such a lock, although other threads
+// wait for it, too.
 func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
 	var out []picture.Verdict
 	behind := d.dependents(slices.Collect(maps.Keys(done))...)

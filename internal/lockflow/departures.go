@@ -241,28 +241,21 @@ func (d *departures) look(f *function, index int, callers []call) {
 		add(&d.sure, Departure{Departure: w})
 	}
 	for i, held := range f.flow.TrueAt(does) {
-		s := &f.sites[i]
-		if held && does[i] == flow.NoEffect && (len(callers) > 0 || !d.endsHeld(f, s, alike)) {
-			d.addExits(s, append([]call{{f, s.PC, s.Return == 0}}, callers...))
+		if s := &f.sites[i]; held && does[i] == flow.NoEffect {
+			d.addExits(s, append([]call{{f, s.PC, s.Return == 0}}, callers...), alike)
 		}
 	}
 }
 
-// endsHeld reports whether no code releases the lock after the call at s returns: none of f, and none of its callers on
-// the stacks. Then an exception makes no difference. first are the first effects of the calls of f.
+// endsHeld reports whether no code releases the lock after the call at s in f returns: none of f, and none of its
+// callers on the stacks. Then an exception makes no difference. first are the first effects of the calls of f.
 func (d *departures) endsHeld(f *function, s *site, first []flow.Effect) bool {
-	if s.Return == 0 || d.p.cfg.Handler == nil || rtl.Leaves(s.Name) || d.p.neverReturns(s) {
+	if s.Return == 0 || d.p.cfg.Handler == nil || rtl.Leaves(s.Name) ||
+		s.kind == calleeFollowed && d.p.endsProgram(s.entry) { // it has no other way
 		return false
 	}
-	from, ok := flow.AheadOf(f.flow, flow.Point{PC: s.Return, Exact: true})
-	if !ok {
+	if mayClearFrom(f, flow.Point{PC: s.Return, Exact: true}, first) {
 		return false
-	}
-	reached, _ := from.Reach(flow.Paths{})
-	for i, e := range first {
-		if reached[i] && e.MayClears() {
-			return false
-		}
 	}
 	found := false
 	for _, t := range d.escapes.threads {
@@ -277,16 +270,6 @@ func (d *departures) endsHeld(f *function, s *site, first []flow.Effect) bool {
 	return found
 }
 
-// neverReturns reports whether the code that s calls never returns: it throws each time, say.
-func (p *Program) neverReturns(s *site) bool {
-	f := p.codeFrom(s.entry)
-	if s.kind != calleeFollowed || f == nil {
-		return false
-	}
-	never, _ := flow.NeverReturns(f.flow)
-	return never
-}
-
 // mayReleaseFrom reports whether the frames of t from index i on may release the lock, up to the runtime.
 func (d *departures) mayReleaseFrom(t *Thread, i int) bool {
 	for ; i < len(t.Frames); i++ {
@@ -298,26 +281,40 @@ func (d *departures) mayReleaseFrom(t *Thread, i int) bool {
 		if f == nil {
 			return true
 		}
-		from, ok := flow.AheadOf(f.flow, d.p.PointOf(t, i))
-		if !ok {
-			return true
-		}
-		reached, _ := from.Reach(flow.Paths{})
+		first := make([]flow.Effect, len(f.sites))
 		sites := d.p.familySites(f, d.family)
 		for k, e := range sites.effects {
-			if reached[sites.site[k]] && e.first().MayClears() {
-				return true
+			if e.first().MayClears() {
+				first[sites.site[k]] = e.first()
 			}
+		}
+		if mayClearFrom(f, d.p.PointOf(t, i), first) {
+			return true
 		}
 	}
 	return !t.Whole
 }
 
+// mayClearFrom reports whether f may come from a point to a call that releases a lock, by the effects of its calls.
+func mayClearFrom(f *function, at flow.Point, effects []flow.Effect) bool {
+	from, ok := flow.AheadOf(f.flow, at)
+	if !ok {
+		return true
+	}
+	reached, _ := from.Reach(flow.Paths{})
+	for i, e := range effects {
+		if reached[i] && e.MayClears() {
+			return true
+		}
+	}
+	return false
+}
+
 // addExits adds the ways in which the call at s may leave its caller without returning. chain contains this call and
-// those that lead to its function.
-func (d *departures) addExits(s *site, chain []call) {
+// those that lead to its function. first are the first effects of the calls of that function.
+func (d *departures) addExits(s *site, chain []call, first []flow.Effect) {
 	e := d.p.exitsOf(s)
-	if e == (exits{}) {
+	if e == (exits{}) || len(chain) == 1 && d.endsHeld(chain[0].f, s, first) {
 		return
 	}
 	at := func(by string) Departure { return Departure{Call: max(s.Return, s.PC+1), Throws: by} }

@@ -183,14 +183,14 @@ type question struct {
 
 // key identifies a question among those on the same point and family.
 func (q *question) key() string {
-	key := string(q.does) + "/" + string('0'+rune(q.under))
+	key := append(slices.Clone(q.does), '/', '0'+byte(q.under))
 	for _, g := range q.tries {
-		key += string('0' + rune(g))
+		key = append(key, '0'+byte(g))
 	}
 	if q.unsure {
-		key += "?"
+		key = append(key, '?')
 	}
-	return key
+	return string(key)
 }
 
 // triesOf returns, by index, the results with which the calls that try to acquire a lock have done so; nil if there is

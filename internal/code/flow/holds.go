@@ -127,8 +127,8 @@ func (f *Function) Holds(at Point, effect func(CallSite) Effect) (Truth, []CallS
 	return f.HoldsBy(at, effects, nil, now)
 }
 
-// HoldsBy is Holds with the effects of calls by index and a separate effect of the unfinished call. tries has, by index
-// as well, the results with which calls that may make the fact true have done so; it may be nil.
+// HoldsBy is Holds with the effects of calls by index and a separate effect of the unfinished call. tries contains
+// the results for which a call that may make the fact true has made it true, also by index; it may be nil.
 func (f *Function) HoldsBy(at Point, effects []Effect, tries []Guard, underWay Effect) (Truth, []CallSite) {
 	effects, edges := f.tried(effects, tries, Sets)
 	return f.holds(at, facts{entry: No, effects: effects, edges: edges}, underWay)
@@ -233,7 +233,7 @@ func (f *Function) propagate(fs facts) []fact {
 }
 
 // AtReturn returns whether a fact holds when the function returns, given its truth at the entry and the effects of
-// calls by their index. tries has, by index as well, the results with which calls have the effect success; it may be
+// calls by their index. tries contains the results for which a call has the effect success, also by index; it may be
 // nil. The result is Unreached if the function does not return.
 func (f *Function) AtReturn(entry Truth, effects []Effect, tries []Guard, success Effect) Truth {
 	effects, edges := f.tried(effects, tries, success)

@@ -97,16 +97,6 @@ func firstOutside(st *stacks.Stack, from int) int {
 	return -1
 }
 
-// firstUser returns the index of the first frame of the program from index from on, or -1.
-func firstUser(st *stacks.Stack, from int) int {
-	for i := from; i < len(st.Kinds); i++ {
-		if st.Kinds[i] == stacks.KindUser {
-			return i
-		}
-	}
-	return -1
-}
-
 // addHandler adds the signal to an abort in the handler of a signal: frame caller is in the handler, or was
 // called by it. Either the program had called abort before, or the signal was sent.
 func (c *Finder) addHandler(st *stacks.Stack, caller int, a *picture.Abort) {
@@ -123,9 +113,9 @@ func (c *Finder) addHandler(st *stacks.Stack, caller int, a *picture.Abort) {
 	}
 	a.Handler = &picture.SignalHandler{}
 	if before >= 0 {
-		if user := firstUser(st, before); user >= 0 && st.Kinds[before] == stacks.KindRuntime {
-			a.Handler.Call, _ = st.CalledFunction(user)
-			before = user
+		if n := slices.Index(st.Kinds[before:], stacks.KindUser); n > 0 && st.Kinds[before] == stacks.KindRuntime {
+			before += n
+			a.Handler.Call, _ = st.CalledFunction(before)
 		}
 		a.Handler.Interrupted = c.code.InnermostFrame(st.Frames[before], st.Kinds[before])
 	}

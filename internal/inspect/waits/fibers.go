@@ -3,8 +3,6 @@ package waits
 import (
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -45,24 +43,19 @@ func (wf *Finder) fiberFacts() *picture.Fibers {
 }
 
 // stackSwitch returns a function that switches stacks, with which code on the stack of a thread is linked.
-func (r *reach) stackSwitch() string {
+func (r *reach) stackSwitch() (name string) {
 	if r.code.Symbols == nil {
 		return ""
 	}
-	seen := map[*callbacks.Module]bool{}
-	for _, n := range r.roster.All {
-		st := n.Stack()
-		for i, f := range st.Frames {
-			if st.Kinds[i] != stacks.KindUser || f.Module == nil || seen[f.Module] {
-				continue
-			}
-			seen[f.Module] = true
-			for _, name := range rtl.StackSwitches() {
-				if binds, _ := r.code.Symbols.IsLinkedWith(f.PC, name); binds {
-					return name
-				}
-			}
+	r.anyModule(func(pc uint64) bool {
+		i := slices.IndexFunc(rtl.StackSwitches(), func(name string) bool {
+			binds, _ := r.code.Symbols.IsLinkedWith(pc, name)
+			return binds
+		})
+		if i >= 0 {
+			name = rtl.StackSwitches()[i]
 		}
-	}
-	return ""
+		return i >= 0
+	})
+	return name
 }

@@ -163,8 +163,10 @@ func (wf *Finder) pastArray(w wait, l picture.Lock) string {
 	if !ok {
 		return ""
 	}
-	if past := wf.pastElements(a, w.variable); a.Loaded && past != "" {
-		return past + ": check the index"
+	if a.Loaded {
+		if past := wf.pastElements(a, w.variable); past != "" {
+			return past + ": check the index"
+		}
 	}
 	array, found, ok := wf.anotherArray(a, w.variable)
 	if !ok || array.Integer != found.Integer {

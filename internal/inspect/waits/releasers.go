@@ -87,6 +87,15 @@ func (r *reach) hasHandlersWith(with string) bool {
 			return false
 		}
 	}
+	return r.anyModule(func(pc uint64) bool {
+		sets := slices.ContainsFunc(rtl.HandlerSetters(), func(name string) bool { return r.mayBind(pc, name) })
+		return sets && (with == "" || r.mayBind(pc, with))
+	})
+}
+
+// anyModule reports whether a condition holds for one of the program's modules with code on a stack. It is given an
+// address in each.
+func (r *reach) anyModule(holds func(pc uint64) bool) bool {
 	seen := map[*callbacks.Module]bool{}
 	for _, n := range r.roster.All {
 		st := n.Stack()
@@ -95,8 +104,7 @@ func (r *reach) hasHandlersWith(with string) bool {
 				continue
 			}
 			seen[f.Module] = true
-			sets := slices.ContainsFunc(rtl.HandlerSetters(), func(name string) bool { return r.mayBind(f.PC, name) })
-			if sets && (with == "" || r.mayBind(f.PC, with)) {
+			if holds(f.PC) {
 				return true
 			}
 		}

@@ -82,7 +82,7 @@ func TestDamagedMap(t *testing.T) {
 	}
 }
 
-// TestDamagedFields replaces fields, each of which a check guards.
+// TestDamagedFields replaces fields of structures. One check guards each field.
 func TestDamagedFields(t *testing.T) {
 	core, _ := dump(t, 16)
 	modules, err := core.Modules()

@@ -29,7 +29,7 @@ type Device struct {
 // Mapping is a range of the host's memory that is mapped to a device.
 type Mapping struct {
 	Host, Size uint64
-	Base       uint64 // host address of the variable, of which the range may be a part
+	Base       uint64 // host address of the variable; the range may be a part of it
 	Device     uint64 // address on the device
 	References uint64
 	// Forever is set for data that stays mapped: declare target variables, and omp_target_associate_ptr.

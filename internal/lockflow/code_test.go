@@ -163,6 +163,9 @@ func (p *program) Class(pc uint64) Class {
 	return Unmapped
 }
 
+// IsFixed reports whether addr is in the code.
+func (p *program) IsFixed(addr uint64) bool { return addr-codeBase < uint64(len(p.code)) }
+
 // Extent finds no variables.
 func (p *program) Extent(flow.Frame, uint64) (low, high uint64, ok bool) { return 0, 0, false }
 

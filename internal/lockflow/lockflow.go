@@ -73,6 +73,8 @@ type Code interface {
 	Lookup(name string) (entry uint64, ok bool)
 	// Class returns the class of the code at pc.
 	Class(pc uint64) Class
+	// IsFixed reports whether the program cannot write the memory at addr.
+	IsFixed(addr uint64) bool
 	// Extent returns the local variable around an address in a frame, as [low, high).
 	Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool)
 }
@@ -196,7 +198,8 @@ func (p *Program) flowConfig() flow.Config {
 	return flow.Config{
 		Pad: pad, Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p}, Reader: p.reader,
 		Returns: func(callee symbolic.Target) flow.Result { return callResult(p, callee) },
-		Extent:  p.cfg.Code.Extent, Solving: func(entry uint64) func() { return solving(p, entry) },
+		Extent:  p.cfg.Code.Extent, Fixed: p.cfg.Code.IsFixed,
+		Solving: func(entry uint64) func() { return solving(p, entry) },
 	}
 }
 

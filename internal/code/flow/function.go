@@ -31,6 +31,9 @@ type Config struct {
 	// Extent returns the local variable around an address in a frame, as [low, high), from debug information. If
 	// it is nil, variables are unknown.
 	Extent func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	// Fixed reports whether the program cannot write the memory at an address, such as an entry of a table of
+	// relocated addresses: a value that was read there is the current one. If it is nil, all memory may change.
+	Fixed func(addr uint64) bool
 	// Pad returns the code that an exception out of the call at pc enters, or 0. If it is nil, an exception may enter
 	// any code of the function that no path from its entry reaches.
 	Pad func(pc uint64) uint64
@@ -54,6 +57,7 @@ type Function struct {
 	meter    Meter
 	returns  func(callee symbolic.Target) Result // results of calls; may be nil
 	extent   func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	fixed    func(addr uint64) bool
 	pad      func(pc uint64) uint64
 	solving  func(entry uint64) (solved func())
 	objects  map[object]extent // variables by call and address
@@ -97,6 +101,7 @@ func (f *Function) Retarget(cfg Config) {
 		f.x.Retarget(cfg.Mem, cfg.Resolve)
 	}
 	f.meter, f.returns, f.extent, f.solving, f.pad = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving, cfg.Pad
+	f.fixed = cfg.Fixed
 }
 
 // memo caches intermediate results that depend only on places in the code.
@@ -164,8 +169,8 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	}
 	f := &Function{
 		graph: graph{x: x}, meter: cfg.Meter, returns: cfg.Returns,
-		extent: cfg.Extent, solving: cfg.Solving, pad: cfg.Pad, leaves: map[valueName]*symbolic.Expr{},
-		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
+		extent: cfg.Extent, fixed: cfg.Fixed, solving: cfg.Solving, pad: cfg.Pad,
+		leaves: map[valueName]*symbolic.Expr{}, left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
 	if high <= low || high-low > maxCode {
 		return nil, fmt.Errorf("flow of the function at %#x: %d bytes, not 1 to %d", low, high-low, maxCode)

@@ -66,7 +66,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		return 0, false
 	}
 	if v, ok := q.readFromFrame(e); ok {
-		q.sure = q.sure && !e.Loads()
+		q.sure = q.sure && q.f.isFixed(e)
 		return v, true
 	}
 	switch e.Kind {
@@ -79,7 +79,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		if !ok {
 			return 0, false
 		}
-		q.sure = false
+		q.sure = q.sure && q.f.fixed != nil && q.f.fixed(a)
 		v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(a, e.Size, e.Signed)
 		return v, err == nil
 	case symbolic.KindExtend:
@@ -94,6 +94,19 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		return lift.Compute(e.Op, a, b), ok
 	}
 	return q.comparison(e)
+}
+
+// isFixed reports whether all memory beyond the frame that e reads is at known addresses at which the program cannot
+// write.
+func (f *Function) isFixed(e *symbolic.Expr) bool {
+	if e == nil || !e.Loads() {
+		return true
+	}
+	if e.Kind == symbolic.KindLoad {
+		a, ok := e.A.Address()
+		return ok && f.fixed != nil && f.fixed(a)
+	}
+	return f.isFixed(e.A) && f.isFixed(e.B)
 }
 
 // comparison returns the value of a comparison, which a choice between two values depends on.
@@ -112,7 +125,7 @@ func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
 func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
 	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.isUnchanged(e) {
 		if v, ok := q.readFromFrame(narrow); ok {
-			q.sure = q.sure && !e.Loads()
+			q.sure = q.sure && q.f.isFixed(e)
 			return v, true
 		}
 	}

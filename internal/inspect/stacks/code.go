@@ -29,6 +29,7 @@ type Code struct {
 	// Rehearsing is set while only the reads of the target matter: code gets no names.
 	Rehearsing bool
 
+	mappings func() []callbacks.Mapping
 	linkedIn func() bool // the C library is linked into the executable
 
 	values *values // nil: frames have no values
@@ -52,6 +53,7 @@ func NewCode(
 		names: known.names, functions: known, linkedIn: sync.OnceValue(func() bool {
 			return libc.New(libc.Config{Target: t}).Kind() == libc.Unknown
 		}),
+		mappings:   sync.OnceValue(func() []callbacks.Mapping { return MappingsOf(t) }),
 		constructs: map[uint64]Construct{},
 	}
 	c.PerfMap = func() []byte { return nil }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
@@ -408,6 +409,13 @@ func (c *Code) handler(pc uint64) lockflow.Handler {
 	}
 	h, pad := c.Unwinder.LandingPad(pc)
 	return lockflow.Handler{Pad: pad, Catches: h == unwind.MayCatch, Ends: h == unwind.Ends}
+}
+
+// IsFixed reports whether the program cannot write the memory at addr: it is in a part of a module that is read-only
+// since the loader relocated it.
+func (c *Code) IsFixed(addr uint64) bool {
+	m := libc.MappingAt(c.mappings(), addr)
+	return m != nil && m.Perm&callbacks.PermWrite == 0 && c.ModuleOf(addr) != nil
 }
 
 // Extent finds the local variable of a frame around addr.

@@ -176,9 +176,9 @@ emulated: ## run short tests of some packages for arm64 in qemu-user (half a min
 	GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -exec qemu-aarch64 $(EMULATED)
 
 LANES ?= all
-arm64: deps-all ## run programs and the tool in a system emulator for arm64 (LANES=libomp-16-O1,libgomp: only these builds)
+arm64: deps-all ## run programs and the tool in a system emulator for arm64 (LANES=libomp-16-O1 PROGRAMS=lock: only these)
 	@.ci/install qemu-system-arm
-	$(GO) run ./internal/testing/campaign arm64 -lanes $(LANES)
+	$(GO) run ./internal/testing/campaign arm64 -lanes $(LANES) -programs '$(PROGRAMS)'
 
 race: deps ## run the tool once, and the tests of concurrent packages, with the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) build -race -o $(BIN)-race ./cmd/ompd-inspect

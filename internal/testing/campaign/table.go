@@ -146,6 +146,8 @@ var campaigns = []campaign{
 		needs:  "compilers, qemu-system-arm, Debian's packages", time: "2 h",
 		options: []option{
 			{"lanes", "all", "starts of the names of builds, with commas; all: each of them"},
+			{"programs", "", "a `pattern` that the names of programs with their arguments match (default: all)"},
+			{"cpus", "", "processors of the machine (default: 2)"},
 		},
 		tests:    []string{"TestMachineReports", "TestMachineVerdicts"},
 		packages: []string{endToEnd + "report", endToEnd + "verdicts"},

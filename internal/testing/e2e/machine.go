@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,16 @@ func MachineLanes(t *testing.T, chosen string) []MachineLane {
 	add("libgomp", 14, "trixie", "O2")
 	add("libgomp", 16, "sid", "O1")
 	return lanes
+}
+
+// MachinePrograms returns a pattern of the names of the programs that run in a machine: all, or those of the option.
+func MachinePrograms(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	pattern, err := regexp.Compile(omptest.Option("programs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pattern
 }
 
 // String returns the lane's name with its flags.

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// machineCPUs is the number of processors of a [Machine].
+// machineCPUs is the number of processors of a [Machine] without the option cpus.
 const machineCPUs = 2
 
 // machineModules are the modules of Debian's kernel with which a [Machine] reads a directory of this one, in the order
@@ -180,9 +180,10 @@ func StartMachine(tb testing.TB) *Machine {
 	}
 	archive := filepath.Join(tb.TempDir(), "initrd")
 	must(tb, writeInitrd(archive, os.DirFS(m.Root)))
-	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", fmt.Sprint(machineCPUs),
-		"-m", "3000", "-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio",
-		"-net", "none", "-no-reboot", "-kernel", filepath.Join(kernel, "boot", "vmlinuz-"+release), "-initrd", archive,
+	cpus := fmt.Sprint(Number(tb, "cpus", machineCPUs))
+	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", cpus, "-m", "3000",
+		"-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio", "-net", "none",
+		"-no-reboot", "-kernel", filepath.Join(kernel, "boot", "vmlinuz-"+release), "-initrd", archive,
 		"-append", "console=ttyAMA0 rdinit=/init quiet loglevel=1 panic=1",
 		"-fsdev", "local,id=s,path="+m.shared+",security_model=none", "-device",
 		"virtio-9p-pci,fsdev=s,mount_tag=shared"))

@@ -12,6 +12,7 @@ import (
 // own threads.
 func TestMachineReports(t *testing.T) {
 	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
+	programs := e2e.MachinePrograms(t)
 	m := omptest.StartMachine(t)
 	for _, l := range lanes {
 		t.Run(l.String(), func(t *testing.T) {
@@ -28,7 +29,8 @@ func TestMachineReports(t *testing.T) {
 			row.Target = "process" + stripped
 			process := omptest.RecordSupport(t, row)
 			for _, s := range e2e.Situations {
-				if l.Family == "libgomp" && !slices.Contains(e2e.GompSituations(), s.Program) {
+				if !programs.MatchString(s.Program) ||
+					l.Family == "libgomp" && !slices.Contains(e2e.GompSituations(), s.Program) {
 					continue
 				}
 				t.Run(s.Program, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // TestMachineVerdicts requires the verdicts of TestVerdicts on processes and cores in a machine for aarch64.
 func TestMachineVerdicts(t *testing.T) {
 	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
+	programs := e2e.MachinePrograms(t)
 	m := omptest.StartMachine(t)
 	for _, l := range lanes {
 		if l.Stripped() {
@@ -28,6 +29,9 @@ func TestMachineVerdicts(t *testing.T) {
 				}
 				name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
 					map[bool][]string{true: {"bare"}}[e.bare]), "-")
+				if !programs.MatchString(name) {
+					continue
+				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					defer count(t)

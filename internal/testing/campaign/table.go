@@ -147,7 +147,8 @@ var campaigns = []campaign{
 		options: []option{
 			{"lanes", "all", "starts of the names of builds, with commas; all: each of them"},
 			{"programs", "", "a `pattern` that the names of programs with their arguments match (default: all)"},
-			{"cpus", "", "processors of the machine (default: 2)"},
+			{"cpus", "2", "processors of the machine"},
+			{"gcore", "", "with any value, also a core that gdb writes of each running program"},
 		},
 		tests:    []string{"TestMachineReports", "TestMachineVerdicts"},
 		packages: []string{endToEnd + "report", endToEnd + "verdicts"},

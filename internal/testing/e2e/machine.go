@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,16 +58,6 @@ func MachineLanes(t *testing.T, chosen string) []MachineLane {
 	return lanes
 }
 
-// MachinePrograms returns a pattern of the names of the programs that run in a machine: all, or those of the option.
-func MachinePrograms(t *testing.T) *regexp.Regexp {
-	t.Helper()
-	pattern, err := regexp.Compile(omptest.Option("programs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pattern
-}
-
 // String returns the lane's name with its flags.
 func (l MachineLane) String() string {
 	return strings.Join(append([]string{l.Lane.String()}, l.flags...), "")
@@ -109,6 +98,9 @@ func (l MachineLane) InMachine(t *testing.T, m *omptest.Machine, p Program, comm
 	}
 	return m.Run(t, "/tmp/run", r, commands...)
 }
+
+// MachineBudget is a flag of the tool in a machine: an emulator needs many times the processor time of a look.
+const MachineBudget = "--budget=0"
 
 // MachineFlags returns the flags with which the tool finds the files of a program that ran in a machine.
 func MachineFlags(m *omptest.Machine, look *omptest.MachineLook) []string {

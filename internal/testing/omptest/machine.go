@@ -16,9 +16,6 @@ import (
 	"testing"
 )
 
-// machineCPUs is the number of processors of a [Machine] without the option cpus.
-const machineCPUs = 2
-
 // machineModules are the modules of Debian's kernel with which a [Machine] reads a directory of this one, in the order
 // of their dependences.
 var machineModules = []string{
@@ -57,6 +54,7 @@ poweroff -f
 type Machine struct {
 	Root string // the files of its system by their paths there: the sysroot of its cores
 
+	gcore  bool   // gdb also writes a core of each running program
 	shared string // the directory that the machine sees as /shared
 	cmd    *exec.Cmd
 	mu     sync.Mutex // one script runs at a time
@@ -65,8 +63,8 @@ type Machine struct {
 	runs   int
 }
 
-// machineLibraries returns the files of a [Machine] by their paths there.
-func machineLibraries(tb testing.TB) map[string]string {
+// machineLibraries returns the files of a [Machine] by their paths there, and those of gdb if that is set.
+func machineLibraries(tb testing.TB, gdb bool) map[string]string {
 	tb.Helper()
 	const lib = "usr/lib/aarch64-linux-gnu"
 	files := map[string]string{}
@@ -89,6 +87,9 @@ func machineLibraries(tb testing.TB) map[string]string {
 	} {
 		files[path.Join(p.dir, path.Base(p.file))] = filepath.Join(archPackage(tb, p.suite, "arm64", p.name), p.file)
 	}
+	if gdb {
+		addGdb(tb, files)
+	}
 	for major, file := range CrossLibomps(tb) {
 		files[fmt.Sprintf("opt/libomp-%d/libomp.so.5", major)] = file
 	}
@@ -97,6 +98,40 @@ func machineLibraries(tb testing.TB) map[string]string {
 	}
 	return files
 }
+
+// addGdb adds the smallest gdb and its libraries to files. In place of the library that downloads debug information,
+// which needs thirty others, it gets an empty one: no function of it is called.
+func addGdb(tb testing.TB, files map[string]string) {
+	tb.Helper()
+	const dir = "usr/lib/aarch64-linux-gnu"
+	add := func(name, to, file string) {
+		unpacked := archPackage(tb, "bookworm", "arm64", name)
+		for _, from := range []string{to, "lib/aarch64-linux-gnu"} { // some packages do not use /usr
+			if _, err := os.Stat(filepath.Join(unpacked, from, file)); err == nil {
+				files[path.Join(to, file)] = filepath.Join(unpacked, from, file)
+				return
+			}
+		}
+		tb.Fatalf("package %s has no file %s", name, file)
+	}
+	add("gdb-minimal", "usr/bin", "gdb")
+	for _, l := range [][2]string{{"libreadline8", "libreadline.so.8"}, {"zlib1g", "libz.so.1"},
+		{"libzstd1", "libzstd.so.1"}, {"libtinfo6", "libtinfo.so.6"}, {"libexpat1", "libexpat.so.1"},
+		{"liblzma5", "liblzma.so.5"}, {"libgmp10", "libgmp.so.10"}, {"libxxhash0", "libxxhash.so.0"}} {
+		add(l[0], dir, l[1])
+	}
+	const debuginfod = "libdebuginfod.so.1"
+	empty := filepath.Join(tb.TempDir(), debuginfod)
+	command(tb, "", CrossCC, "-shared", "-nostdlib", "-Wl,-soname,"+debuginfod, "-o", empty, "-x", "c", "/dev/null")
+	files[path.Join(dir, debuginfod)] = empty
+}
+
+// gcoreScript makes gdb write a core of a running program.
+const gcoreScript = `gdb -nx -batch -readnever -iex 'set debuginfod enabled off' -iex 'set auto-load no' -p $pid \
+  -ex 'generate-core-file gcore' >gdb 2>&1
+if [ ! -s gcore ]; then cat gdb; exit 1; fi
+cp gcore $shared/
+`
 
 // CompileForMachine builds a program in C for a [Machine] and returns the path of the executable; its base name is the
 // program's.
@@ -147,13 +182,14 @@ func MachineRuntime(family string, major int) (Runtime, []string) {
 	return r, nil
 }
 
-// StartMachine starts a machine with the tool in it. The end of the test stops it.
-func StartMachine(tb testing.TB) *Machine {
+// StartMachine starts a machine of some processors with the tool in it. If gcore is set, gdb also writes a core of each
+// running program there. The end of the test stops the machine.
+func StartMachine(tb testing.TB, cpus int, gcore bool) *Machine {
 	tb.Helper()
 	NeedsCross(tb)
 	qemu := Program(tb, "qemu-system-aarch64")
-	m := &Machine{Root: tb.TempDir(), shared: tb.TempDir()}
-	files := machineLibraries(tb)
+	m := &Machine{Root: tb.TempDir(), gcore: gcore, shared: tb.TempDir()}
+	files := machineLibraries(tb, gcore)
 	kernel, release := machineKernel(tb)
 	var names []string
 	for _, name := range machineModules {
@@ -171,23 +207,31 @@ func StartMachine(tb testing.TB) *Machine {
 	for _, dir := range []string{"proc", "sys", "tmp", "dev", "shared"} {
 		must(tb, os.MkdirAll(filepath.Join(m.Root, dir), 0o755))
 	}
-	root, err := moduleRoot()
-	must(tb, err)
-	build := exec.Command("go", "build", "-o", filepath.Join(m.Root, "bin/ompd-inspect"), "./cmd/ompd-inspect")
-	build.Dir, build.Env = root, append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("build for arm64: %v\n%s", err, out)
-	}
+	buildForMachine(tb, filepath.Join(m.Root, "bin/ompd-inspect"))
 	archive := filepath.Join(tb.TempDir(), "initrd")
 	must(tb, writeInitrd(archive, os.DirFS(m.Root)))
-	cpus := fmt.Sprint(Number(tb, "cpus", machineCPUs))
-	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", cpus, "-m", "3000",
+	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", fmt.Sprint(cpus), "-m", "3000",
 		"-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio", "-net", "none",
 		"-no-reboot", "-kernel", filepath.Join(kernel, "boot", "vmlinuz-"+release), "-initrd", archive,
 		"-append", "console=ttyAMA0 rdinit=/init quiet loglevel=1 panic=1",
 		"-fsdev", "local,id=s,path="+m.shared+",security_model=none", "-device",
 		"virtio-9p-pci,fsdev=s,mount_tag=shared"))
 	return m
+}
+
+// buildForMachine builds the tool. It is linked again only if it has changed.
+func buildForMachine(tb testing.TB, to string) {
+	tb.Helper()
+	root, err := moduleRoot()
+	must(tb, err)
+	built := filepath.Join(cacheDir(tb), "ompd-inspect-arm64")
+	defer lock(tb, built+".lock")()
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", built, "./cmd/ompd-inspect")
+	build.Dir, build.Env = root, append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("build for arm64: %v\n%s", err, out)
+	}
+	command(tb, "", "cp", built, to)
 }
 
 // machineKernel returns the directory of Debian's kernel for aarch64, and its release.
@@ -250,6 +294,15 @@ func (m *Machine) shell(tb testing.TB, name, script string) (output string, stat
 type MachineLook struct {
 	Result           // its core, which the kernel wrote
 	Answers []Answer // of the tool's commands, on the running program
+	Gcore   string   // the core that gdb wrote of the running program; "" if there is none
+}
+
+// Cores returns the files of the cores.
+func (l *MachineLook) Cores() []string {
+	if l.Gcore == "" {
+		return []string{l.Core}
+	}
+	return []string{l.Core, l.Gcore}
 }
 
 // Answer is the output of the tool in a [Machine], and its exit status.
@@ -309,6 +362,9 @@ func (m *Machine) Run(tb testing.TB, home string, r Run, commands ...[]string) *
 		fmt.Fprintf(&looks, "ompd-inspect %s $pid >$shared/%d.out 2>$shared/%d.err\necho $? >$shared/%d.status\n",
 			quoted(c), i, i, i)
 	}
+	if m.gcore {
+		looks.WriteString(gcoreScript)
+	}
 	script := fmt.Sprintf("home=%s shared=/shared/%s.files program=%s mode=%s\nrun() { start %s; }\nlook() {\n:\n%s}\n",
 		home, name, filepath.Base(r.Exe), mode, quoted(argv), looks.String()) + machineScript
 	if out, status := m.shell(tb, name, script); status != "0" {
@@ -327,6 +383,10 @@ func (m *Machine) Run(tb testing.TB, home string, r Run, commands ...[]string) *
 	kept := tb.TempDir()
 	command(tb, "", "cp", "--sparse=always", filepath.Join(dir, "core"), filepath.Join(dir, "truth.jsonl"), kept)
 	look.Result = *result(tb, r, kept)
+	if m.gcore && mode == "wait" {
+		look.Gcore = filepath.Join(kept, "gcore")
+		command(tb, "", "cp", "--sparse=always", filepath.Join(dir, "gcore"), look.Gcore)
+	}
 	return look
 }
 

@@ -54,7 +54,7 @@ func TestRemakeMachineGolden(t *testing.T) {
 	if !*remake {
 		t.Skip("golden cores are made again with -remake only")
 	}
-	m := omptest.StartMachine(t)
+	m := omptest.StartMachine(t, 2, false)
 	for _, c := range machineGoldens() {
 		t.Run(c.name, func(t *testing.T) { c.make(t, m) })
 	}

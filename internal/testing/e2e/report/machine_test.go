@@ -1,6 +1,8 @@
 package report
 
 import (
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -12,8 +14,11 @@ import (
 // own threads.
 func TestMachineReports(t *testing.T) {
 	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
-	programs := e2e.MachinePrograms(t)
-	m := omptest.StartMachine(t)
+	programs, err := regexp.Compile(omptest.Option("programs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := omptest.StartMachine(t, omptest.Number(t, "cpus", 2), omptest.Option("gcore") != "")
 	for _, l := range lanes {
 		t.Run(l.String(), func(t *testing.T) {
 			row := omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64", Build: l.String()}
@@ -45,17 +50,21 @@ func TestMachineReports(t *testing.T) {
 					}
 					var looks [][]string
 					if !crash {
-						looks = [][]string{{"report", "--json"}}
+						looks = [][]string{{"report", "--json", e2e.MachineBudget}}
 					}
 					look := lane.InMachine(t, m, e2e.Program{Name: s.Program, Args: s.Args}, looks...)
 					if l.Family == "libgomp" {
 						e2e.AdaptToGCC(s.Program, &look.Truth)
 					}
 					lines := !l.Stripped()
-					t.Run("core", func(t *testing.T) {
-						defer core(t)
-						e2e.CheckPicture(t, e2e.Report(t, look.Core, e2e.MachineFlags(m, look)...), &look.Result, lines)
-					})
+					for _, file := range look.Cores() {
+						t.Run(filepath.Base(file), func(t *testing.T) {
+							if file == look.Core {
+								defer core(t)
+							}
+							e2e.CheckPicture(t, e2e.Report(t, file, e2e.MachineFlags(m, look)...), &look.Result, lines)
+						})
+					}
 					if !crash {
 						t.Run("process", func(t *testing.T) {
 							defer process(t)

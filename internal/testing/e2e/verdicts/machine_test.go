@@ -2,6 +2,7 @@ package verdicts
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,11 @@ import (
 // TestMachineVerdicts requires the verdicts of TestVerdicts on processes and cores in a machine for aarch64.
 func TestMachineVerdicts(t *testing.T) {
 	lanes := e2e.MachineLanes(t, omptest.Option("lanes"))
-	programs := e2e.MachinePrograms(t)
-	m := omptest.StartMachine(t)
+	programs, err := regexp.Compile(omptest.Option("programs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := omptest.StartMachine(t, omptest.Number(t, "cpus", 2), omptest.Option("gcore") != "")
 	for _, l := range lanes {
 		if l.Stripped() {
 			continue // the expected texts have names of the program
@@ -47,7 +51,7 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 	t.Helper()
 	var looks [][]string
 	if !e.crash {
-		looks = [][]string{{"diagnose", "--json"}}
+		looks = [][]string{{"diagnose", "--json", e2e.MachineBudget}}
 	}
 	look := l.InMachine(t, m, e.inLane(), looks...)
 	if !e.crash {
@@ -66,13 +70,15 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 			e.judge(t, l.Lane, status, pic, "a process")
 		})
 	}
-	t.Run("core", func(t *testing.T) {
-		status, pic := e2e.Diagnose(t, look.Core, e2e.MachineFlags(m, look)...)
-		defer func() {
-			if t.Failed() {
-				t.Logf("%q", pic.Warnings)
-			}
-		}()
-		e.judge(t, l.Lane, status, pic, filepath.Base(look.Core))
-	})
+	for _, core := range look.Cores() {
+		t.Run(filepath.Base(core), func(t *testing.T) {
+			status, pic := e2e.Diagnose(t, core, e2e.MachineFlags(m, look)...)
+			defer func() {
+				if t.Failed() {
+					t.Logf("%q", pic.Warnings)
+				}
+			}()
+			e.judge(t, l.Lane, status, pic, filepath.Base(core))
+		})
+	}
 }

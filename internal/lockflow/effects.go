@@ -292,7 +292,9 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 		return allFamilies
 	}
 	if known := p.plainOf(f); known.ok {
-		return known.possibleReleases(callee)
+		if out, exact := known.possibleReleases(callee); exact {
+			return out
+		}
 	}
 	if p.callsUnknown(f) {
 		return allFamilies

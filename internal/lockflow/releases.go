@@ -46,6 +46,8 @@ type opening struct {
 	calls  []uint64       // calls that lead to the release, the innermost first
 }
 
+func isGiving(o opening) bool { return o.gives }
+
 // openings is the summary of a function: its first effect on each lock.
 type openings []opening
 
@@ -65,7 +67,7 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 	var out openings
 	if s.kind == calleeListed {
 		c := s.call
-		o := opening{family: c.Family, gives: c.Unset && !c.Makes, takes: c.Set, tries: c.Try, calls: []uint64{s.PC}}
+		o := opening{family: c.Family, gives: isGiven(c), takes: c.Set, tries: c.Try, calls: []uint64{s.PC}}
 		if familySet(c.Family)&handedOver == 0 || !o.gives && !o.takes && !o.tries || c.Lends {
 			return nil
 		}
@@ -100,6 +102,10 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 	return out
 }
 
+// isGiven reports whether a call releases a lock that its caller need not have acquired. A call that makes or destroys
+// a lock does not.
+func isGiven(c rtl.LockCall) bool { return c.Unset && !c.Makes && !c.Lends }
+
 // viaCall returns o, reached through one more call.
 func (o opening) viaCall(pc uint64) opening {
 	if len(o.calls) < maxReleaseDepth {
@@ -121,7 +127,9 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 	if p.codeFrom(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
-	return p.calleesOf(entry)
+	return slices.DeleteFunc(p.calleesOf(entry), func(entry uint64) bool {
+		return p.reaches.SummaryOf(entry).locks&handedOver == 0 // it has none
+	})
 }
 
 // givingCallees returns the functions that the answer of computeGives depends on.
@@ -139,7 +147,7 @@ func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool
 	if f == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 || !p.mayGive(f, callee) {
 		return false
 	}
-	return slices.ContainsFunc(p.opens.SummaryOf(entry), func(o opening) bool { return o.gives })
+	return slices.ContainsFunc(p.opens.SummaryOf(entry), isGiving)
 }
 
 // mayGive reports whether a call in f may release a lock that the callee has not acquired.
@@ -148,7 +156,7 @@ func (p *Program) mayGive(f *function, callee func(entry uint64) bool) bool {
 	gives := func(s site) bool {
 		switch s.kind {
 		case calleeListed:
-			return listedReleases(s.call)&handedOver != 0
+			return isGiven(s.call) && familySet(s.call.Family)&handedOver != 0
 		case calleeFollowed:
 			return callee(s.entry)
 		}
@@ -160,9 +168,9 @@ func (p *Program) mayGive(f *function, callee func(entry uint64) bool) bool {
 
 // siteOpenings returns the first effects of each call of f on locks; nil if no call has any.
 func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
-	known := p.plainOf(f)
-	if known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) ||
-		p.reaches.SummaryOf(f.entry).locks&handedOver == 0 {
+	if p.reaches.SummaryOf(f.entry).locks&handedOver == 0 || p.plainOf(f).isWithout(
+		func(entry uint64) bool { return len(callee(entry)) > 0 },
+		func(entry uint64) bool { return slices.ContainsFunc(callee(entry), isGiving) }) {
 		return nil
 	}
 	var out []openings
@@ -490,6 +498,30 @@ func (p *Program) Handed(t *Thread) []uint64 {
 		}
 		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
 			out = append(out, p.sitesOf(f)[s.Index].callbacks...)
+		}
+	}
+	return out
+}
+
+// MayHand lists the functions of the program that Handed lists, and perhaps others. It follows values only if single
+// instructions do not show them.
+func (p *Program) MayHand(t *Thread) []uint64 {
+	var out []uint64
+	for i := range min(len(t.Frames), maxFrames) {
+		fr := &t.Frames[i]
+		if !fr.User || p.isUnfollowed(fr.lookup()) {
+			continue
+		}
+		f := p.functionAt(fr.lookup())
+		if f == nil {
+			continue
+		}
+		if o := p.outlineOf(f); o.known {
+			out = append(out, o.functions...)
+			continue
+		}
+		for i := range p.sitesOf(f) {
+			out = append(out, f.sites[i].callbacks...)
 		}
 	}
 	return out

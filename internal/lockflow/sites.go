@@ -23,11 +23,11 @@ type function struct {
 	pointers []int
 }
 
-// plain summarizes a function without following its values: it makes no direct call of a lock function and
-// passes no functions on.
+// plain summarizes a function without following its values: it makes no direct call of a lock function.
 type plain struct {
 	ok       bool     // if false, the other fields are unset
 	followed []uint64 // functions of the program that it calls
+	passed   []uint64 // those that it may pass to its callees
 	releases families // families of locks that its other calls may release
 }
 
@@ -38,10 +38,10 @@ func (p *Program) plainOf(f *function) *plain {
 	}
 	f.plain = &plain{}
 	o := p.outlineOf(f)
-	if !o.isComplete() || len(o.functions) > 0 {
+	if !o.isComplete() {
 		return f.plain
 	}
-	var out plain
+	out := plain{passed: o.functions}
 	for _, s := range o.calls {
 		switch s.kind {
 		case calleeHarmless:
@@ -58,22 +58,32 @@ func (p *Program) plainOf(f *function) *plain {
 	return f.plain
 }
 
-// possibleReleases returns the families of locks that a plain function may release.
-func (known *plain) possibleReleases(callee func(entry uint64) families) families {
-	out := known.releases
+// isWithout reports whether a function is plain, and some property is false for all functions that it calls, and
+// another one for all that it may pass to its callees.
+func (known *plain) isWithout(followed, passed func(entry uint64) bool) bool {
+	return known.ok && !slices.ContainsFunc(known.followed, followed) && !slices.ContainsFunc(known.passed, passed)
+}
+
+// possibleReleases returns the families of locks that a plain function may release. The result is exact if it is
+// empty, or if the function passes no function to its callees.
+func (known *plain) possibleReleases(callee func(entry uint64) families) (out families, exact bool) {
+	out = known.releases
 	for _, entry := range known.followed {
 		out |= callee(entry)
 	}
-	return out
+	for _, entry := range known.passed {
+		out |= callee(entry)
+	}
+	return out, out == 0 || len(known.passed) == 0
 }
 
 // isLockless reports whether f and its callees are known, without following values, to have no effect on locks.
 func (p *Program) isLockless(f *function, callee func(entry uint64) effects) bool {
-	known := p.plainOf(f)
-	return known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool {
+	has := func(entry uint64) bool {
 		sum := callee(entry)
 		return len(sum.list) > 0 || sum.unclean != 0
-	})
+	}
+	return p.plainOf(f).isWithout(has, has)
 }
 
 // place is the position of a frame: at an instruction if exact is set, otherwise after an unfinished call.
@@ -274,7 +284,8 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	return ok && low == addr
 }
 
-// calleesOf returns the functions of the program that the function at entry calls or passes to others.
+// calleesOf returns the functions of the program that the function at entry calls or passes to others. It may contain
+// others with an address in its instructions.
 func (p *Program) calleesOf(entry uint64) []uint64 {
 	f := p.codeFrom(entry)
 	if f == nil {
@@ -288,11 +299,14 @@ func (p *Program) calleesOf(entry uint64) []uint64 {
 			out = append(out, entry)
 		}
 	}
-	if o := p.outlineOf(f); o.isDirect() && len(o.functions) == 0 {
+	if o := p.outlineOf(f); o.isDirect() {
 		for i := range o.calls {
 			if o.calls[i].kind == calleeFollowed {
 				add(o.calls[i].entry)
 			}
+		}
+		for _, entry := range o.functions {
+			add(entry)
 		}
 		return out
 	}

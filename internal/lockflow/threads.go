@@ -201,8 +201,10 @@ func (p *Program) releasesBy(f *function, fr *Frame, number int) families {
 		return pt.releases
 	}
 	pt.asked = true
-	if known := p.plainOf(f); known.ok && known.possibleReleases(p.releases.SummaryOf) == 0 {
-		return 0
+	if known := p.plainOf(f); known.ok {
+		if may, _ := known.possibleReleases(p.releases.SummaryOf); may == 0 {
+			return 0
+		}
 	}
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
 	if p.callsByMemoryFrom(fr) {

@@ -26,6 +26,7 @@ type gatherer struct {
 	families map[string][]int
 	blank    bool     // the stack and thread-local data of a thread are missing
 	handed   []uint64 // functions that threads have passed to the runtime; nil before the first use
+	mayHand  []uint64 // functions that they may have passed; nil before the first use
 	entered  []uint64 // functions on the stacks of threads; nil before the first use
 }
 

@@ -54,19 +54,11 @@ func (g *gatherer) addHandovers() {
 func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
 	lh := g.from.holders
 	flows := lh.flows
-	if slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
-		_, ok := flows.Program.FunctionReleases(entry, lock)
-		return ok
-	}) {
+	if len(g.joiningReleases(lock)) > 0 {
 		return true
 	}
 	if g.entered == nil {
-		g.entered = []uint64{}
-		for _, t := range lh.holding() {
-			g.entered = append(g.entered, flows.Program.Entered(t)...)
-		}
-		slices.Sort(g.entered)
-		g.entered = slices.Compact(g.entered)
+		g.entered = lh.functionsOf(flows.Program.Entered)
 	}
 	return slices.ContainsFunc(g.entered, func(entry uint64) bool {
 		r, ok := flows.Program.FunctionReleases(entry, lock)
@@ -138,13 +130,17 @@ func (g *gatherer) releases(
 // acquired. It searches the functions of regions that threads have passed to the runtime. The arguments with
 // which these find locks are unknown: since the thread starts at any moment, the call counts as one on this lock.
 func (g *gatherer) joiningReleases(lock lockflow.Lock) []releaseCandidate {
-	for _, entry := range g.regionFunctions() {
-		if r, ok := g.from.holders.flows.Program.FunctionReleases(entry, lock); ok {
-			r.Known = true
-			return []releaseCandidate{{Release: r}}
-		}
+	program := g.from.holders.flows.Program
+	entry, ok := g.regionFunctionThat(func(entry uint64) bool {
+		_, ok := program.FunctionReleases(entry, lock)
+		return ok
+	})
+	if !ok {
+		return nil
 	}
-	return nil
+	r, _ := program.FunctionReleases(entry, lock)
+	r.Known = true
+	return []releaseCandidate{{Release: r}}
 }
 
 // limitReleases returns the first of some calls.
@@ -164,18 +160,35 @@ func (lh *lockHolders) limitReleases(all []releaseCandidate) []picture.Release {
 	return out
 }
 
-// regionFunctions returns the functions that threads have passed to the runtime, each once.
-func (g *gatherer) regionFunctions() []uint64 {
+// regionFunctionThat returns the first function with some property among those that threads have passed to the runtime.
+// To find out which ones they have passed takes the values in their functions. So it does that only if one that they
+// may have passed has the property.
+func (g *gatherer) regionFunctionThat(has func(entry uint64) bool) (entry uint64, ok bool) {
+	lh := g.from.holders
 	if g.handed == nil {
-		g.handed = []uint64{}
-		lh := g.from.holders
-		for _, t := range lh.holding() {
-			g.handed = append(g.handed, lh.flows.Program.Handed(t)...)
+		if g.mayHand == nil {
+			g.mayHand = lh.functionsOf(lh.flows.Program.MayHand)
 		}
-		slices.Sort(g.handed)
-		g.handed = slices.Compact(g.handed)
+		if !slices.ContainsFunc(g.mayHand, has) {
+			return 0, false
+		}
+		g.handed = lh.functionsOf(lh.flows.Program.Handed)
 	}
-	return g.handed
+	i := slices.IndexFunc(g.handed, has)
+	if i < 0 {
+		return 0, false
+	}
+	return g.handed[i], true
+}
+
+// functionsOf returns the functions that list returns for some thread, each once, by their addresses. It is never nil.
+func (lh *lockHolders) functionsOf(list func(t *lockflow.Thread) []uint64) []uint64 {
+	out := []uint64{}
+	for _, t := range lh.holding() {
+		out = append(out, list(t)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // mayJoinTeam reports whether a thread may be about to execute the function of a region.
@@ -187,9 +200,13 @@ func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
 
 // joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
 func (g *gatherer) joiningMayRelease(family string) bool {
-	return g.mayJoinTeam(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+	if !g.mayJoinTeam(g.waitsByThread()) {
+		return false
+	}
+	_, ok := g.regionFunctionThat(func(entry uint64) bool {
 		return g.from.holders.flows.Program.FunctionMayRelease(entry, family)
 	})
+	return ok
 }
 
 // waitsByThread returns the waits by the LWPs of their threads.

@@ -87,15 +87,35 @@ func explainNoLock(x *index, call string, v picture.Verdict) picture.Verdict {
 	if call == "" {
 		return v
 	}
-	v.Explanation = fmt.Sprintf("The memory that %s was given is no lock: omp_init_lock has not initialized it, or "+
-		"the lock was destroyed, its memory freed, or overwritten.", call)
-	v.Fix = "initialize each lock (omp_init_lock, omp_init_nest_lock) before its first use, and destroy it only when " +
-		"no thread uses it any more; check the index of a lock in an array"
-	if l := x.ended.lock; l != nil && l.InvalidReason != "" {
-		v.Evidence = append(v.Evidence, l.InvalidReason)
+	l, given := x.ended.lock, ""
+	if x.ended.target.Address != nil {
+		given = phrase.Target(x.ended.target)
+	}
+	switch {
+	case l == nil || l.InvalidReason == "" || given == "":
+		v.Explanation = fmt.Sprintf("The memory that %s was given is no lock: omp_init_lock has not initialized it, "+
+			"or the lock was destroyed, its memory freed, or overwritten.", call)
+		v.Fix = "initialize each lock (omp_init_lock, omp_init_nest_lock) before its first use, and destroy it only " +
+			"when no thread uses it any more; check the index of a lock in an array"
+		if given != "" {
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s was given %s", call, given))
+		}
+		if l != nil && l.InvalidReason != "" {
+			v.Evidence = append(v.Evidence, l.InvalidReason)
+		}
+	case l.NeverLock:
+		v.Explanation = fmt.Sprintf("%s was given %s, which is no lock: %s.", call, given, l.InvalidReason)
+		v.Fix = initializeElements
+	default:
+		v.Explanation = fmt.Sprintf("%s was given %s, which is no lock any more: %s.", call, given, l.InvalidReason)
+		v.Fix = "destroy a lock, and free its memory, only when no thread uses it any more"
 	}
 	return v
 }
+
+// initializeElements is the fix for memory that is no lock, near an array of locks.
+const initializeElements = "check the index of the lock against the size of the array, and call omp_init_lock for " +
+	"each element after the array grew"
 
 // isOverflow reports whether a thread has used up its stack: the access was below its end, where the thread's own
 // frames are or were about to be.

@@ -117,8 +117,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 		v.Explanation += " A thread may hold it, and release it by writing to that memory."
 	}
 	v.Explanation = d.waitPlaces(v.Threads) + v.Explanation
-	v.Fix = "check the index of the lock against the size of the array, and call omp_init_lock for each element " +
-		"after the array grew"
+	v.Fix = initializeElements
 	for i, l := range o.locks[:min(len(o.locks), maxNamed)] {
 		v.Evidence = append(v.Evidence, phrase.Awaited(o.targets[i])+": "+l.InvalidReason)
 	}

@@ -105,7 +105,9 @@ func newIndex(pic *picture.Picture) *index {
 type ending struct {
 	lwp  int           // 0 if no thread ended the program
 	call string        // the function for locks that it was in; "" if there is none
-	lock *picture.Lock // that it acquired; nil if it is unknown
+	lock *picture.Lock // that the function was given; nil if it is unknown
+	// target is the lock as the program names it.
+	target picture.WaitTarget
 	// barrier is the barrier that it was at; nil if there is none.
 	barrier *picture.Wait
 }
@@ -123,7 +125,7 @@ func (x *index) addWaits() {
 				x.ended.barrier = w
 			}
 			if w.Kind == picture.WaitLock || w.Kind == picture.WaitNestLock {
-				x.ended.lock = locks[w.Lock]
+				x.ended.lock, x.ended.target = locks[w.Lock], x.waitTarget(w)
 				if isLockCall(w.Call) {
 					x.ended.call = w.Call
 				}

@@ -18,14 +18,12 @@ type Array struct {
 // code computes the address of the lock as the sum of a pointer that it loads from memory or of the address of a
 // variable, of an index times the size of an element, and of constants.
 func (p *Program) ArrayOf(t *Thread, family string) (Array, bool) {
-	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
+	// The frame of an address without code, to which the called function jumped, is no function.
+	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User && p.frameFunction(&fr) != nil })
 	if i < 0 {
 		return Array{}, false
 	}
 	f := p.frameFunction(&t.Frames[i])
-	if f == nil {
-		return Array{}, false
-	}
 	at := p.PointOf(t, i)
 	s, isCall := f.flow.SiteAt(at)
 	if !isCall {

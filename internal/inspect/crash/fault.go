@@ -67,18 +67,11 @@ func addressOf(h *picture.Hex) uint64 {
 
 // isRaised reports whether the signal that ended the program is a fault's. It adds the target's data about it.
 func (c *Finder) isRaised(f *picture.Fault) bool {
-	about, code := c.about, 1
-	if about.SignalCode != nil {
-		code = *about.SignalCode
-	} else if about.FaultAddress == nil {
-		return false
+	code, ok := stacks.RaisedFault(c.about)
+	if ok {
+		f.Signal, f.Code, f.Address = c.about.Signal, code, c.about.FaultAddress
 	}
-	if !arch.IsFault(about.Signal) || code <= 0 {
-		return false
-	}
-	f.Signal, f.Code = about.Signal, code
-	f.Address = about.FaultAddress
-	return true
+	return ok
 }
 
 // findHandled finds a fault with a handler that ended the program, by the kernel's signal frame on the stack. The

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -19,7 +18,7 @@ const maxLibraryFrames = 64
 // ended in the call, no stack shows it.
 func (c *Finder) addCaller(st *stacks.Stack, from int, f *picture.Fault) {
 	if isJump(f) && from+1 < len(st.Frames) {
-		c.addLockCall(st, from+1, f)
+		c.addLockCall(st, from, f)
 		return
 	}
 	if c.code.Rehearsing || from >= len(st.Frames) || st.Frames[from].Module == nil || isJump(f) {
@@ -76,19 +75,11 @@ func (c *Finder) calleeOf(fr unwind.Frame, calls bool, inner *picture.Frame) *pi
 	return out
 }
 
-// addLockCall adds the call of a lock function from which the runtime jumped to an address without code: LLVM's runtime
-// finds its functions for a lock by the lock's word.
+// addLockCall adds the call of a function for locks from which the runtime jumped to an address without code: LLVM's
+// runtime finds its functions for a lock by the lock's word.
 func (c *Finder) addLockCall(st *stacks.Stack, from int, f *picture.Fault) {
-	for i := from; i < min(len(st.Frames), from+maxLibraryFrames); i++ {
-		if st.Kinds[i] != stacks.KindUser {
-			continue
-		}
-		name := c.code.CallTarget(st.Frames[i].PC)
-		call, ok := rtl.LockCallOf(name)
-		if ok && (call.Family == rtl.FamilyLock || call.Family == rtl.FamilyNest) {
-			f.Caller = c.code.InnermostFrame(st.Frames[i], stacks.KindUser)
-			f.Callee = &picture.Callee{Function: name}
-		}
-		return
+	if call, ok := c.code.LockCallAfter(st, from); ok {
+		f.Caller = c.code.InnermostFrame(st.Frames[call.Frame], stacks.KindUser)
+		f.Callee = &picture.Callee{Function: call.Name}
 	}
 }

@@ -267,6 +267,32 @@ func (c *Code) CallsProgram(ret uint64) bool {
 	return true
 }
 
+// LockCall is the call of a function for locks of OpenMP.
+type LockCall struct {
+	Frame        int // number of the program's frame that contains the call
+	Name, Family string
+}
+
+// maxCalledFrames bounds the frames between a fault and the program's call.
+const maxCalledFrames = 64
+
+// LockCallAfter returns the call of a function for locks in which a thread was at frame number from: the program's
+// innermost call after that frame.
+func (c *Code) LockCallAfter(st *Stack, from int) (LockCall, bool) {
+	for i := from + 1; i < min(len(st.Frames), from+maxCalledFrames); i++ {
+		if st.Kinds[i-1] == KindUser && st.Frames[i-1].Module != nil {
+			break // the program's code, and no address without code to which the runtime jumped
+		}
+		if st.Kinds[i] != KindUser {
+			continue
+		}
+		name := c.CallTarget(st.Frames[i].PC)
+		call, ok := rtl.LockCallOf(name)
+		return LockCall{i, name, call.Family}, ok && (call.Family == rtl.FamilyLock || call.Family == rtl.FamilyNest)
+	}
+	return LockCall{}, false
+}
+
 // Argument returns integer argument n of the call that returns to ret, if the calling code shows it.
 func (c *Code) Argument(ret uint64, n int, regs callbacks.Registers) (uint64, bool) {
 	at := callArg{ret, n}

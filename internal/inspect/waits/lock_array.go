@@ -153,28 +153,28 @@ func (wf *Finder) numberIn(v symbolize.StaticVariable, addr uint64, l picture.Lo
 
 // pastArray describes a lock that may be outside of the array whose element the code of its thread acquires: it is in
 // another one, which may have locks, too, or after the elements of a container, in the same block. It returns "" for
-// other locks.
-func (wf *Finder) pastArray(w wait, l picture.Lock) string {
+// other locks. advice is for a lock that may be one.
+func (wf *Finder) pastArray(w wait, l picture.Lock) (past, advice string) {
 	family, ok := lockFamily(w, l)
 	if !ok || w.variable == 0 || w.n == nil || wf.Code.Symbols == nil {
-		return ""
+		return "", ""
 	}
 	a, ok := wf.Flows.Program.ArrayOf(wf.Flows.Thread(&w.n.Thread), family)
 	if !ok {
-		return ""
+		return "", ""
 	}
 	if a.Loaded {
 		if past := wf.pastElements(a, w.variable); past != "" {
-			return past + ": check the index"
+			return past, "check the index"
 		}
 	}
 	array, found, ok := wf.anotherArray(a, w.variable)
 	if !ok || array.Integer != found.Integer {
-		return ""
+		return "", ""
 	}
-	const words = "the lock is in %s, and the code takes it as an element of %s (%d bytes at %v), outside of it: " +
+	const words = "the lock is in %s, and the code takes it as an element of %s (%d bytes at %v), outside of it"
+	return fmt.Sprintf(words, found.Name, array.Name, array.High-array.Low, picture.Hex(array.Low)),
 		"check the index, unless that array has locks, too"
-	return fmt.Sprintf(words, found.Name, array.Name, array.High-array.Low, picture.Hex(array.Low))
 }
 
 // indexedArray returns the static array to whose address the code adds an index. The smallest index may be 1.

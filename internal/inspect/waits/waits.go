@@ -24,6 +24,7 @@ type wait struct {
 	ownLock     bool // a lock of the runtime's own, which the thread holds itself
 	allocator   bool // a lock of malloc
 	interpreter bool // an interpreter's lock: no code of the program acquires it
+	crashed     bool // the thread crashed in a function for locks, in a call that need not wait
 
 	n         *teams.Thread
 	runtimeID uint64      // the runtime's wait ID; 0 if unset
@@ -88,6 +89,9 @@ func (wf *Finder) all() []wait {
 		w, ok := wf.runtimeWait(n)
 		if !ok {
 			w, ok = wf.native.nativeWait(n)
+		}
+		if !ok {
+			w, ok = wf.crashedWait(n)
 		}
 		if ok {
 			w.Thread, w.n = n.LWP, n
@@ -177,7 +181,13 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 			l.NeverLock = why != ""
 		}
 		if why == "" {
-			l.Evidence = rtl.JoinEvidence(l.Evidence, wf.pastArray(w, l))
+			past, advice := wf.pastArray(w, l)
+			switch l.NeverLock = past != "" && (w.crashed || wf.hasFault(w.n)); {
+			case l.NeverLock:
+				why = past // the fault proves that it is no lock
+			case past != "":
+				l.Evidence = rtl.JoinEvidence(l.Evidence, past+": "+advice)
+			}
 		}
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence

@@ -7,30 +7,44 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 )
 
-// brokenLocks returns crashes in LLVM's functions for locks, which take the first word of a freed block for a table's
-// index: they call a null pointer, or code that fails or ends the program. No thread waits then.
+// brokenLocks returns crashes in LLVM's functions for locks, which take the first word of memory that is no lock for a
+// table's index: they call a null pointer, or code that fails or ends the program. No thread waits then.
 func brokenLocks() []expectation {
-	const noLock = "The memory that omp_set_lock was given is no lock"
-	const freed = "which was freed: it is in a thread's cache"
+	const unknown, noLock = "The memory that omp_set_lock was given is no lock", "omp_set_lock was given lock at 0x"
+	const one = "omp_set_lock was given lock one[0] (0x"
+	const freed, once = "which was freed: it is in a thread's cache", "only when no thread uses it any more"
+	const check = "check the index of the lock against the size of the array"
 	var out []expectation
 	// With this word, the runtime begins a transaction. On a processor that has transactions, it does not crash, but
 	// spins forever.
 	const transaction = "5592329"
 	processor, _ := os.ReadFile("/proc/cpuinfo")
 	hasTransactions := strings.Contains(string(processor), " rtm ")
+	broken := func(program string, args []string, says ...string) {
+		out = append(out, expectation{program: program, args: args, crash: true, kind: "crash", certainty: "certain",
+			only: "libomp-14 libomp-15 libomp-16 libomp-19", threads: 1, says: says})
+	}
 	for word, says := range map[string][]string{
-		"5592321":    {"dereferenced a null pointer in omp_set_lock", noLock},
-		"1431655764": {"dereferenced a null pointer in omp_set_lock", noLock, freed},
-		transaction:  {"executed an instruction", "in omp_set_lock", noLock, freed},
-		"5592371":    {"Its message: OMP: Error #13: Assertion failure at kmp_lock", noLock, freed},
-		"5592353":    {"Its message: OMP: Error #13", "is in a state in which the runtime never leaves one"},
+		"5592321":    {"dereferenced a null pointer in omp_set_lock", one, freed, once},
+		"1431655764": {"dereferenced a null pointer in omp_set_lock", one, freed, once},
+		transaction:  {"executed an instruction", "in omp_set_lock", one, freed, once},
+		"5592371":    {"Its message: OMP: Error #13: Assertion failure at kmp_lock", one, freed, once},
+		"5592353": {"Its message: OMP: Error #13", "is in a state in which the runtime never leaves one",
+			"initialize each lock"},
 	} {
-		if word == transaction && hasTransactions {
-			continue
+		if word != transaction || !hasTransactions {
+			broken("verdict_lock_outside", []string{"3", "0", word}, says...)
 		}
-		out = append(out, expectation{program: "verdict_lock_outside", args: []string{"3", "0", word}, crash: true,
-			only: "libomp-14 libomp-15 libomp-16 libomp-19", kind: "crash", certainty: "certain", threads: 1,
-			says: append(says, "initialize each lock")})
+	}
+	for _, word := range []string{"1", "1431655764"} { // a null pointer is called, or read in the runtime
+		broken("verdict_lock_broken", []string{"0", word}, "dereferenced a null pointer in omp_set_lock", noLock,
+			"bytes past the end of the block of 520 bytes at 0x", check)
+		broken("verdict_lock_broken", []string{"0", word, "1"}, "dereferenced a null pointer in omp_unset_lock",
+			"omp_unset_lock was given lock at 0x", "bytes past the end of the block of 520 bytes at 0x", check)
+		broken("verdict_lock_broken", []string{"1", word}, "dereferenced a null pointer in omp_set_lock", noLock,
+			"it would be element 64 of table.locks, which has 64 elements", check)
+		broken("verdict_lock_broken", []string{"2", word}, "dereferenced a null pointer in omp_set_lock", unknown,
+			"omp_set_lock was given lock table.locks[63] (0x", "initialize each lock")
 	}
 	return out
 }

@@ -103,6 +103,9 @@ func explainStuckDoacross(d *dependencies, waiters []*picture.Wait) picture.Verd
 		v.Fix = laterFix
 		if len(why) == 0 {
 			why = []string{"Each waits for an iteration that comes after its own."}
+			if len(waiters) == 1 {
+				why = []string{"It waits for an iteration that comes after its own."}
+			}
 		}
 	}
 	if len(why) > 0 {

@@ -72,6 +72,13 @@ func TestDoacross(t *testing.T) {
 			s.giveStatic(2, 1, 1)
 		}, []want{hang(picture.VerdictDoacrossStuck, "depend(sink: i - 1)",
 			"Each waits for an iteration that comes after", 1, 2)}},
+		{"of a later one", 2, func(s scene) {
+			now := int64(0)
+			s.awaits(1, 1)
+			s.Threads[0].Loop = &picture.Loop{At: &now}
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{hang(picture.VerdictDoacrossStuck, "depend(sink: i - 1)",
+			"It waits for an iteration that comes after", 1), neverComplete(picture.Certain, 2)}},
 		{"of one that the loop does not have", 2, func(s scene) {
 			s.awaits(1, 1<<32)
 			s.giveStatic(1, 2, 1)

@@ -89,8 +89,7 @@ func (x *teamSizes) possibleLimit(r *picture.Region) (cause, bool) {
 			reason: has + ": dyn-var lets the runtime use fewer than its num_threads clause requests",
 			evidence: []string{"dyn-var: true" + x.settings.origin("OMP_DYNAMIC", "omp_set_dynamic"),
 				fmt.Sprintf("num-procs-var: %d", f.procs)},
-			fix: "set OMP_DYNAMIC=false if the number must be exact, and count the threads that there are " +
-				"(omp_get_num_threads in the region)",
+			fix: x.settings.dynamicFix() + ", and count the threads that there are (omp_get_num_threads in the region)",
 		}, true
 	}
 	c, ok := x.leagueLimit(r, f)

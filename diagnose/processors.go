@@ -287,7 +287,7 @@ func (d *processors) limits() []limit {
 	if procs > 0 {
 		l := limit{threads: busy, processors: float64(procs), name: phrase.Count(procs, "processor"),
 			evidence: []string{fmt.Sprintf("num-procs-var: %d", procs)}}
-		l.fix = "use no more threads than processors" + d.settings.threadsFix(procs)
+		l.fix = "use no more threads than processors" + d.threadsFix(busy, procs)
 		out = append(out, l)
 	}
 	if p := d.facts.Processors; p != nil && p.Quota != nil && p.Quota.Processors > 0 {
@@ -297,10 +297,22 @@ func (d *processors) limits() []limit {
 			narrow:   n < float64(procs),
 			evidence: []string{p.Quota.Source, fmt.Sprintf("num-procs-var, which ignores quotas: %d", procs)},
 			fix: fmt.Sprintf("use no more threads than the quota allows%s, or raise the "+
-				"quota (docker --cpus, the limits of a pod)", d.settings.threadsFix(max(1, int(n)))),
+				"quota (docker --cpus, the limits of a pod)", d.threadsFix(busy, max(1, int(n)))),
 		})
 	}
 	return append(out, d.maskLimits(busy, procs)...)
+}
+
+// threadsFix returns the setting for n threads: a clause of the program overrules the environment.
+func (d *processors) threadsFix(busy []busyThread, n int) string {
+	for _, t := range busy {
+		if th := d.threads[t.lwp]; th != nil {
+			if f := d.forks[th.Region]; f != nil && f.clause > n {
+				return fmt.Sprintf(": num_threads(%d)%s requests more", f.clause, lineAfter(" at ", f.Frame))
+			}
+		}
+	}
+	return d.settings.threadsFix(n)
 }
 
 // maskLimits returns the limits by affinity masks: within a mask run all threads that are bound to a part of it.

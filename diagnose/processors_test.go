@@ -45,6 +45,10 @@ func TestOversubscribed(t *testing.T) {
 		{"as many as processors", 4, procs(4, nil), nil},
 		{"more than processors", 4, procs(2, nil), []want{info(over, "OMP_NUM_THREADS=2", "4 threads of parallel "+
 			"regions compete for 2", all(4)...)}},
+		{"more, by a clause", 4, procs(2, func(s scene, _ *picture.Processors) {
+			s.Facts.Forks[0].Clause, s.Facts.Forks[0].ClauseValue = true, some(4)
+		}), []want{info(over, "use no more threads than processors: num_threads(4) requests more", "4 threads of "+
+			"parallel regions compete for 2", all(4)...)}},
 		{"more, but asleep", 4, procs(2, func(_ scene, p *picture.Processors) { p.Running = []int{1, 2} }), nil},
 		{"more, and some spin", 4, procs(2, spin(2)), []want{warning(over, "OMP_WAIT_POLICY=passive", "Threads "+
 			"that spin", all(4)...)}},

@@ -56,6 +56,15 @@ func (s settings) origin(name, call string) string {
 	return ""
 }
 
+// dynamicFix returns the setting by which a team gets all requested threads. Where the environment does not set
+// dyn-var, the program does, and would overrule the environment.
+func (s settings) dynamicFix() string {
+	if _, set, known := s.environment("OMP_DYNAMIC"); known && !set {
+		return "call omp_set_dynamic(0) before the region if the number must be exact"
+	}
+	return "set OMP_DYNAMIC=false if the number must be exact"
+}
+
 // patience is the time for which threads spin while they wait, before they sleep.
 type patience int
 

@@ -230,13 +230,15 @@ func fulfillersText(d *dependencies) string {
 	if n := len(c.Threads) - maxNamed; n > 0 {
 		names = append(names, threadCount(n)+" more")
 	}
-	const unknown, target = "?", "target" // not places
+	const unknown, target, unknownTarget = "?", "target", "?target" // not places
 	counts := map[string]int{}
 	var order []string
 	for _, id := range c.Tasks {
 		at := "" // not started
 		switch t := d.tasks[id]; {
 		case t == nil:
+		case t.Kind == picture.TaskTarget && (t.Function == nil || t.Function.Address == nil):
+			at = unknownTarget
 		case t.Kind == picture.TaskTarget && !hasLine(t.Function):
 			at = target
 		case t.Function == nil || t.Function.Address == nil:
@@ -253,6 +255,8 @@ func fulfillersText(d *dependencies) string {
 		switch {
 		case at == target:
 			names = append(names, phrase.Count(n, "target task"))
+		case at == unknownTarget:
+			names = append(names, phrase.Count(n, "target task")+" whose code is not known")
 		case at == unknown:
 			names = append(names, phrase.Count(n, "task")+" whose code is not known")
 		case at != "" && n == 1:

@@ -187,7 +187,7 @@ func TestDetached(t *testing.T) {
 			e.Kind, e.WaitsFor = picture.TaskTarget, []picture.ID{"d"}
 			s.Facts.Fulfillers = &picture.Candidates{Tasks: []picture.ID{"e"}}
 		}), []want{
-			likely(picture.VerdictTaskStarved, "omp_fulfill_event", "before that: 1 target task", 1),
+			likely(picture.VerdictTaskStarved, "omp_fulfill_event", "that: 1 target task whose code is not known", 1),
 			neverComplete(picture.Likely, 2),
 		}},
 		{"there are more tasks", 2, detached(func(s scene) {

@@ -171,7 +171,7 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 				threadCount(requested), by),
 			evidence: []string{"dyn-var: true" + x.settings.origin("OMP_DYNAMIC", "omp_set_dynamic"),
 				fmt.Sprintf("num-procs-var: %d", f.procs)},
-			fix: "set OMP_DYNAMIC=false if the number must be exact",
+			fix: x.settings.dynamicFix(),
 		}, true
 	case r.League > 0 && f.clause > 0 || r.TeamSize == 1:
 		return x.leagueLimit(r, &f)

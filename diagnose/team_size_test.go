@@ -147,6 +147,14 @@ func TestLimited(t *testing.T) {
 		{"a limit that does not bind", 8, forked(limited(8)), nil},
 		{"dyn-var", 3, forked(dynamic), []want{
 			warning(picture.VerdictOneThread, "OMP_DYNAMIC=false", "lets the runtime use fewer", 1, 2, 3)}},
+		{"dyn-var, by the environment", 3, forked(func(s scene, f *picture.Fork) {
+			dynamic(s, f)
+			s.variable("OMP_DYNAMIC", "true", picture.VariableSet)
+		}), []want{warning(picture.VerdictOneThread, "OMP_DYNAMIC=false", "lets the runtime use fewer", 1, 2, 3)}},
+		{"dyn-var, by the program", 3, forked(func(s scene, f *picture.Fork) {
+			dynamic(s, f)
+			s.variable("OMP_DYNAMIC", "", picture.VariableUnset)
+		}), []want{warning(picture.VerdictOneThread, "omp_set_dynamic(0)", "lets the runtime use fewer", 1, 2, 3)}},
 		{"dyn-var, and all are there", 8, forked(dynamic), nil},
 		{"fewer without a cause", 3, forked(func(scene, *picture.Fork) {}), nil},
 	})

@@ -63,7 +63,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	case len(loop.Words) == 0:
 		return s.endlessWait(loop.PC)
 	}
-	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
+	words := slices.DeleteFunc(slices.Clone(loop.Words), func(w spin.Word) bool {
 		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
 	})
 	words = s.withoutLocals(words, st)

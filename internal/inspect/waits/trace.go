@@ -153,7 +153,8 @@ func iterations(l *picture.Loop) (out []picture.Counter) {
 // A wait with a time limit keeps the limit in memory, and MPI polls: neither is progress.
 func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks.Registers, words loopWords) {
 	n, st := x.n, x.n.Stack()
-	user := max(slices.Index(st.Kinds, stacks.KindUser), 0)
+	own := slices.Index(st.Kinds, stacks.KindUser)
+	user := max(own, 0)
 	mpi := tr.mpiCaller(n)
 	w, waits := tr.waits.nativeWait(n)
 	if x.spins != nil {
@@ -176,7 +177,8 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 			p.Registers = tr.callerText(st, user, words)
 		}
 	case p.Inside:
-		if p.Role != picture.RoleIdle && !p.Hidden {
+		// Without a frame of the program, the registers are the runtime's: a thread that looks for tasks changes them.
+		if p.Role != picture.RoleIdle && !p.Hidden && own >= 0 {
 			p.Registers = tr.callerText(st, user, words)
 		}
 	case mpi >= 0:

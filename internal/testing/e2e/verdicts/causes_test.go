@@ -334,6 +334,16 @@ func TestUnreleasedBarrier(t *testing.T) {
 				"LLVM issue 56307", "fix: use a later release of the OpenMP runtime",
 			}, []string{"STARVED", "INCOMPLETE", "at work"})
 		})
+		t.Run("run"+level, func(t *testing.T) {
+			argv := run.CommandLine(t.TempDir())
+			argv[slices.Index(argv, string(omptest.Live))] = "wait"
+			status, pic := e2e.ReportOfRun(t, argv, "--hang-after", "1s")
+			// At the end, its first thread may be about to wake another one, which is no wait.
+			other := func(v picture.Verdict) bool { return v.Kind != picture.VerdictBarrierMissing }
+			if status != cli.ExitHang || slices.ContainsFunc(pic.Verdicts, other) {
+				t.Errorf("exit status %d, verdicts %+v", status, pic.Verdicts)
+			}
+		})
 		for _, release := range []int{16, 19} {
 			healthy := run
 			healthy.Runtime, healthy.Args = omptest.RuntimeOf(t, release), []string{"1"}

@@ -75,3 +75,23 @@ func TestRunHangs(t *testing.T) {
 		})
 	}
 }
+
+// TestRunSpinsOnLocalVariable runs a program that spins on a variable of its own thread: nothing outside of it can end
+// that.
+func TestRunSpinsOnLocalVariable(t *testing.T) {
+	for i, run := range handoverRuns(t, "verdict_spin_local", "0") {
+		t.Run(handoverName(i, run), func(t *testing.T) {
+			argv := run.CommandLine(t.TempDir())
+			argv[slices.Index(argv, string(omptest.Live))] = "wait"
+			argv = slices.Insert(argv, slices.Index(argv, run.Exe), "OMPD_READY_FD=9") // which the test does not read
+			argv = append([]string{"sh", "-c", `exec "$@" 9>/dev/null`, "sh"}, argv...)
+			status, pic := e2e.ReportOfRun(t, argv, "--hang-after", "1s")
+			if status != cli.ExitHang || len(pic.Verdicts) == 0 || pic.Verdicts[0].Kind != picture.VerdictSpinning {
+				t.Fatalf("exit status %d, verdicts %+v", status, pic.Verdicts)
+			}
+			if s := pic.Target.Pause.Standstill; s == nil || len(s.Spinning) == 0 || s.WaitsOutside {
+				t.Errorf("standstill %+v, want threads that spin, and no wait for another process", s)
+			}
+		})
+	}
+}

@@ -1,11 +1,13 @@
 /* Two threads that never leave their loop: they compute, pass barriers, take shares of
  * loops, wait for a flag, poll, or wait at the program's own barrier for more threads than
  * exist: without optimization, that loop has several places with different registers. With "yield",
- * they wait for a flag with taskyield; with "works", one of them computes meanwhile. */
+ * they wait for a flag with taskyield; with "works", one of them computes meanwhile, and with "tasks",
+ * one of them makes tasks, which the other one may execute. */
 #include "truth.h"
 
 static volatile int never;
 static volatile double sink;
+static int made;
 
 static void compute(void) {
   double sum = 1;
@@ -64,12 +66,21 @@ static void works(void) {
   yield();
 }
 
+static void tasks(void) {
+  while (omp_get_thread_num() == 0) {
+#pragma omp task
+    __atomic_add_fetch(&made, 1, __ATOMIC_SEQ_CST);
+#pragma omp taskwait
+  }
+  yield();
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*loop)(void);
   } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}, {"meet", meet},
-               {"yield", yield}, {"works", works}};
+               {"yield", yield}, {"works", works}, {"tasks", tasks}};
   const char *fd = getenv("OMPD_READY_FD");
   truth_init(argc, argv, __FILE__);
 #pragma omp parallel num_threads(2)

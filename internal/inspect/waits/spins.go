@@ -66,7 +66,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	words := slices.DeleteFunc(slices.Clone(loop.Words), func(w spin.Word) bool {
 		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
 	})
-	words = s.withoutLocals(words, st)
+	words = s.withoutYields(s.withoutLocals(words, st))
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
 		return s.code.KindOf(s.frameAt(w.Read)) == stacks.KindUser
 	})
@@ -86,6 +86,25 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	w := s.newWait(words, first, loop.Written)
 	w.Call = name
 	return w, true
+}
+
+// withoutYields returns the words without those that a runtime reads to find out whether a taskyield has a task to
+// execute, if others are left.
+func (s *spins) withoutYields(words []spin.Word) []spin.Word {
+	yields := func(w spin.Word) bool { return rtl.YieldsTask(s.calledBy(w.Read)) }
+	if !slices.ContainsFunc(words, func(w spin.Word) bool { return !yields(w) }) {
+		return words
+	}
+	return slices.DeleteFunc(words, yields)
+}
+
+// calledBy returns the name of the function that the instruction at pc calls; "" if it is no call.
+func (s *spins) calledBy(pc uint64) string {
+	in, ok := s.reader.Fetch(pc)
+	if !ok {
+		return ""
+	}
+	return s.code.CallTarget(pc + uint64(in.Length))
 }
 
 // withoutLocals returns the words without the local variables of the function with the loop, if others are left. The
@@ -136,11 +155,10 @@ func (s *spins) isKernelWord(w spin.Word) bool {
 
 // triedLock returns the function that tries to acquire a lock, if a word is that of the lock.
 func (s *spins) triedLock(w spin.Word) (string, bool) {
-	in, ok := s.reader.Fetch(w.Read)
-	if !w.Given || !ok {
+	if !w.Given {
 		return "", false
 	}
-	name := s.code.CallTarget(w.Read + uint64(in.Length))
+	name := s.calledBy(w.Read)
 	c, listed := rtl.LockCallOf(name)
 	return name, listed && c.Try && c.Arg == 0
 }

@@ -126,7 +126,11 @@ func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
 		if r, ok := n.Runtime.Runtime.(rtl.ProgressReader); ok {
 			counters, _ := r.Progress(n.Handle) // a thread without counters is compared by its stack
 			for _, c := range counters {
-				p.Counters = append(p.Counters, picture.Counter(c))
+				// LLVM's taskyield counts as a taskwait.
+				if p.Spins != nil && !c.Word.IsNull() && x.spins.Writes(c.Word.Offset) {
+					continue
+				}
+				p.Counters = append(p.Counters, picture.Counter{Name: c.Name, Value: c.Value})
 			}
 		}
 	}

@@ -36,7 +36,9 @@ func (lp *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 			f    layout.Field
 		}{{"taskwaits", td.TaskwaitCounter}, {"unfinished children", td.IncompleteChildTasks}} {
 			n, err := lp.field(th.task, c.f)
-			add(c.name, n, err)
+			if add(c.name, n, err); err == nil {
+				out[len(out)-1].Word = th.task.Add(c.f.Offset)
+			}
 		}
 	}
 	if len(out) == 0 {

@@ -1,6 +1,9 @@
 package rtl
 
-import "github.com/ompd-inspect/ompd-inspect/handles"
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
 
 // ProgressReader is a runtime that counts the progress of its threads. OMPD does not require it.
 type ProgressReader interface {
@@ -13,4 +16,6 @@ type ProgressReader interface {
 type Counter struct {
 	Name  string // the counted object, in the plural: "barriers"
 	Value uint64
+	// Word is the address of the count, if it is one word; a loop that only waits may write it. Null otherwise.
+	Word callbacks.Address
 }

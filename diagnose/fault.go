@@ -344,7 +344,11 @@ func explainSignal(x *index, f *fault) picture.Verdict {
 			"A system-call filter (seccomp) killed it: that of a container, or of a service."
 	}
 	v.Summary = x.threadName(f.Thread) + " " + did
-	v.Summary += f.place()
+	if at := f.place(); at != "" {
+		v.Summary += at
+	} else {
+		v.Summary = strings.TrimSuffix(v.Summary, ",") // of a clause before the place
+	}
 	v.Evidence = append([]string{fmt.Sprintf("signal %s, si_code %d, at the instruction at %v", f.Signal, f.Code,
 		picture.Hex(f.pc))}, v.Evidence...)
 	return v

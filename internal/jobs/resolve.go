@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
@@ -64,11 +65,14 @@ func resolve(f job.File, sites []job.Site, o engine.Options, found func(job.Site
 }
 
 // nameOf returns the name of the code of some frames, innermost first. known is the name from a node, which
-// knows constructs but not inlined functions.
+// knows constructs but not inlined functions. The functions of a construct are one to it.
 func nameOf(fs []symbolize.Frame, known job.Name) job.Name {
 	n := job.Name{Function: fs[0].Function, File: filepath.Base(fs[0].File), Line: fs[0].Line}
-	switch kind, in := symbolize.Construct(fs[0].Linkage); {
-	case len(fs) == 1 && known.Function != "":
+	kind, _ := symbolize.Construct(fs[0].Linkage)
+	in := fs[0].Around
+	same := kind != "" && (in == "" || strings.HasPrefix(known.Function, in+" ["))
+	switch {
+	case known.Function != "" && (len(fs) == 1 || same):
 		n.Function = known.Function
 	case kind != "" && in != "":
 		n.Function = in + " [" + kind + "]"

@@ -377,7 +377,8 @@ func nameFrames(f unwind.Frame, kind Kind, names []symbolize.Frame) []picture.Fr
 		if !s.Inlined {
 			out[i].Offset, out[i].Entry = s.Offset, picture.Address(s.Low)
 		}
-		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
+		out[i].Construct, _ = symbolize.Construct(s.Linkage)
+		out[i].In = s.Around
 		if i > 0 && out[i-1].Construct == symbolize.ConstructParallel && symbolize.IsTaskEntry(s.Linkage) {
 			out[i-1].Construct = symbolize.ConstructTask // it is named as regions are
 		}

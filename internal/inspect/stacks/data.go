@@ -172,14 +172,17 @@ func (d *Data) constructCaller(st *Stack, i int) string {
 		if st.Kinds[i] != KindUser {
 			continue
 		}
-		name, _ := d.code.Symbols.Linkage(st.Frames[i].LookupPC())
-		switch kind, parent := symbolize.Construct(name); {
+		f, err := d.code.Symbols.Function(st.Frames[i].LookupPC())
+		if err != nil {
+			return ""
+		}
+		switch kind, _ := symbolize.Construct(f.Linkage); {
 		case kind == "" && d.code.CallsProgram(st.Frames[i].PC):
 			return ""
 		case kind == "":
-			return symbolize.Demangle(name)
-		case kind != symbolize.ConstructParallel || parent != "":
-			return parent
+			return f.Function
+		case kind != symbolize.ConstructParallel || f.Around != "":
+			return f.Around
 		}
 	}
 	return ""

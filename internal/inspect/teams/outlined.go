@@ -1,8 +1,6 @@
 package teams
 
 import (
-	"strings"
-
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -35,13 +33,18 @@ func (u *UserModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 		if f.Entry != nil {
 			known = u.Constructs()[uint64(*f.Entry)]
 		}
-		if f.Construct == symbolize.ConstructOutlined && known.Kind != "" {
+		switch {
+		case f.Construct == symbolize.ConstructOutlined && known.Kind != "",
+			// clang's functions of teams constructs are named as those of parallel constructs.
+			f.Construct == symbolize.ConstructParallel && known.Kind == symbolize.ConstructTeams,
+			f.Construct == symbolize.ConstructParallel && known.Kind == symbolize.ConstructOutlined:
 			f.Construct = known.Kind
 		}
 		if f.In == "" {
 			f.In = known.Function
 		}
-		if f.In == "" && f.Construct == symbolize.ConstructParallel && i+1 < len(out) &&
+		regional := f.Construct == symbolize.ConstructParallel || f.Construct == symbolize.ConstructTeams
+		if f.In == "" && regional && i+1 < len(out) &&
 			out[i+1].Kind == picture.FrameUser {
 			if f.In = out[i+1].In; out[i+1].Construct == "" {
 				f.In = out[i+1].Function
@@ -61,9 +64,12 @@ func (u *UserModel) Constructs() map[uint64]stacks.Construct {
 	u.constructOf = map[uint64]stacks.Construct{}
 	for _, v := range u.regions.All() {
 		if fn := v.Info.Function; !fn.IsNull() {
-			c := stacks.Construct{Function: v.Info.Source.Function}
-			if v.Info.League == 0 || v.Handle.Level > 0 { // the league itself is of a teams construct
-				c.Kind = symbolize.ConstructParallel
+			c := stacks.Construct{Kind: symbolize.ConstructParallel, Function: v.Info.Source.Function}
+			if v.Info.League > 0 && v.Handle.Level == 0 {
+				c.Kind = symbolize.ConstructTeams
+			}
+			if known, ok := u.constructOf[fn.Offset]; ok && known.Kind != c.Kind {
+				c = stacks.Construct{Kind: symbolize.ConstructOutlined} // compilers and linkers merge equal functions
 			}
 			u.constructOf[fn.Offset] = c
 		}
@@ -85,7 +91,7 @@ func (u *UserModel) addForked() {
 	}
 	seen := map[uint64]bool{} // call of a function by the runtime
 	for _, n := range u.threads.All {
-		if len(n.Chain) < 2 {
+		if len(n.Chain) == 0 {
 			continue
 		}
 		st := n.Stack()
@@ -148,8 +154,7 @@ func isWrapper(outer, body picture.Frame) bool {
 // CallsBody reports whether a call in a construct is only the one by which the compiler's wrapper calls the
 // construct's body. Its line is no place in the construct.
 func CallsBody(at picture.Frame, function string) bool {
-	const debug = "_debug__"
-	return at.Construct != "" && strings.Contains(function, debug) && !strings.Contains(at.Function, debug)
+	return at.Construct != "" && symbolize.IsDebugTwin(function) && !symbolize.IsDebugTwin(at.Function)
 }
 
 // serializedCode names the function of a serialized region by the stack of its one thread. The runtime keeps no

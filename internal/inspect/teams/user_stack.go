@@ -344,9 +344,11 @@ func (u *UserModel) functionAround(v *Region) string {
 	if fn.IsNull() || u.code.Symbols == nil {
 		return ""
 	}
-	name, _ := u.code.Symbols.Linkage(fn.Offset)
-	_, around := symbolize.Construct(name)
-	return around
+	f, err := u.code.Symbols.Function(fn.Offset)
+	if err != nil {
+		return ""
+	}
+	return f.Around
 }
 
 var errNoForkFrame = errors.New(

@@ -29,6 +29,9 @@ func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 		rg.outerInfo(&info, g)
 		return info, nil
 	}
+	if rg.ofLeague(g) {
+		return info, nil
+	}
 	info.Function = g.team.pkfn
 	info.Passed = rg.passedFunction(g.team)
 	info.Hint = g.team.serialized > 0
@@ -64,6 +67,16 @@ func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	if lwt, err := rg.lightweight(g); err == nil {
 		info.Return = rg.userCode(lwt.Address(rg.l.Lwt.OmptMasterReturnAddress))
 	}
+}
+
+// ofLeague reports whether the function and the source location of the team of a serialized region are those of the
+// teams construct around it, which the team's thread executes, too.
+func (rg *regions) ofLeague(g region) bool {
+	if g.league == 0 || g.team.serialized == 0 || g.team.pkfn.IsNull() {
+		return false
+	}
+	th, err := rg.threads.member(g.team, 0)
+	return err == nil && th.microtask == g.team.pkfn
 }
 
 // userCode returns a, or null if a is in the runtime itself: if user code enters the runtime with a jump, the

@@ -1,12 +1,18 @@
 package symbolize
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
 )
 
 // clangParallel is the mark of functions that clang outlines from parallel and teams constructs.
 const clangParallel = ".omp_outlined"
+
+// debugTwin is the mark of functions that clang makes with -g for the bodies of constructs.
+const debugTwin = "_debug__"
 
 // taskEntry is the prefix of the names of functions that call clang's tasks.
 const taskEntry = ".omp_task_entry."
@@ -37,6 +43,12 @@ var constructs = [...]struct{ mark, kind string }{
 // is one of the constants above; "" for any other function. parent is the demangled user function
 // that contains the construct; "" if the name does not contain it.
 func Construct(linkage string) (kind, parent string) {
+	kind, symbol := splitConstruct(linkage)
+	return kind, Demangle(symbol)
+}
+
+// splitConstruct is Construct, with the symbol of the user function.
+func splitConstruct(linkage string) (kind, symbol string) {
 	first, last := len(linkage), -1
 	for _, c := range constructs {
 		if i := strings.LastIndex(linkage, c.mark); i > last {
@@ -53,7 +65,29 @@ func Construct(linkage string) (kind, parent string) {
 	if kind == "" {
 		return "", ""
 	}
-	return kind, Demangle(name)
+	return kind, name
+}
+
+// functionAround returns the display name of the program's function around the construct that a compiler outlined into
+// the function with this symbol and a part at a file address; "" if the symbol does not contain it. fn is that function
+// in the debug information; nil if it was not looked up.
+func (m *module) functionAround(linkage string, addr uint64, fn *dwarfx.Func) string {
+	_, around := splitConstruct(linkage)
+	if !plainFortran(around) {
+		return Demangle(around)
+	}
+	if fn == nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if around == fortranMain && fn != nil && fn.Unit().IsFortran() {
+		for f := range fn.Unit().Funcs {
+			if s, ok := m.codeSymbolAt(f.Low); ok && s.name == around {
+				return m.fortranName(around, f.Low, &f)
+			}
+		}
+		return Demangle(around)
+	}
+	return cmp.Or(m.fortranName(around, addr, fn), Demangle(around))
 }
 
 // IsTaskEntry reports whether the runtime calls the function to execute one of clang's tasks. The
@@ -100,9 +134,13 @@ func OutlinedName(name string) string {
 	return Demangle(function) + clangParallel
 }
 
-// isDebugTwin reports whether clang made the function with -g for the body of a parallel region:
-// the runtime calls another function, which calls this one.
-func isDebugTwin(linkage string) bool {
-	return strings.Contains(linkage, ".omp_outlined") &&
-		strings.Contains(linkage[strings.LastIndex(linkage, ".omp_outlined"):], "_debug__")
+// IsDebugTwin reports whether clang made the function with -g for the body of a parallel, teams or target construct:
+// the runtime calls another function, which calls this one. The names of functions that are outlined from constructs in
+// that body contain its mark, too.
+func IsDebugTwin(linkage string) bool {
+	if i := strings.LastIndex(linkage, clangParallel); i >= 0 {
+		return strings.Contains(linkage[i:], debugTwin)
+	}
+	_, _, target := TargetRegion(strings.TrimSuffix(linkage, debugTwin))
+	return target && strings.HasSuffix(linkage, debugTwin)
 }

@@ -43,7 +43,7 @@ func (m *module) findDecl(addr uint64) dwarfx.Position {
 	high := addr + 1
 	if f, ok := u.Func(addr); ok && f.Low == addr {
 		high = f.High
-		if isDebugTwin(f.Names().Name) {
+		if IsDebugTwin(f.Names().Name) {
 			if w, ok := m.callerOfTwin(u, addr); ok {
 				f = w
 			}
@@ -86,7 +86,7 @@ func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 			continue
 		}
 		name := f.Names().Name
-		if kind, _ := Construct(name); kind != "" && !isDebugTwin(name) {
+		if kind, _ := Construct(name); kind != "" && !IsDebugTwin(name) {
 			return f, true
 		}
 	}

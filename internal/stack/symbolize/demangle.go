@@ -48,7 +48,7 @@ func fortranName(name string) (string, bool) {
 		}
 		return "", false
 	}
-	if name == "MAIN__" || name == "_QQmain" {
+	if name == fortranMain || name == "_QQmain" {
 		return "main program", true
 	}
 	rest, ok := strings.CutPrefix(name, "_Q")

@@ -45,6 +45,26 @@ func TestConstruct(t *testing.T) {
 	}
 }
 
+// TestIsDebugTwin distinguishes the functions that clang makes of a construct with -g, also of one in another.
+func TestIsDebugTwin(t *testing.T) {
+	const target = "__omp_offloading_fe00_a1_solve_l4"
+	for name, want := range map[string]bool{
+		".omp_outlined.":                                  false,
+		".omp_outlined._debug__.4":                        true,
+		"solve.omp_outlined_debug__":                      true,
+		"solve.omp_outlined_debug__.omp_outlined":         false,
+		"solve.omp_outlined_debug__.omp_outlined_debug__": true,
+		target:                           false,
+		target + "_debug__":              true,
+		target + "_debug__.omp_outlined": false,
+		"write_debug__":                  false,
+	} {
+		if got := IsDebugTwin(name); got != want {
+			t.Errorf("IsDebugTwin(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestOutlinedName shortens names of clang 19, which have a mark for each construct.
 func TestOutlinedName(t *testing.T) {
 	const target = "__omp_offloading_fe00_a20217_"

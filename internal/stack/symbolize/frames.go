@@ -36,7 +36,7 @@ func (m *module) framesAt(addr uint64) ([]Frame, error) {
 	// frame.
 	var frames []Frame
 	for _, c := range slices.Backward(calls) {
-		f := inlinedFrame(u, c)
+		f := m.inlinedFrame(c, addr, fn)
 		f.File, f.Line, f.Column = place.File, place.Line, place.Column
 		frames = append(frames, f)
 		place = dwarfx.Position{File: c.CallFile, Line: c.CallLine, Column: c.CallColumn}
@@ -91,14 +91,14 @@ func sizeOf(frames []Frame) uint64 {
 	return n
 }
 
-// inlinedFrame returns the frame of an inlined call without its place.
-func inlinedFrame(u *dwarfx.Unit, c dwarfx.Inline) Frame {
+// inlinedFrame returns the frame of a call that is inlined in fn, without its place.
+func (m *module) inlinedFrame(c dwarfx.Inline, addr uint64, fn *dwarfx.Func) Frame {
 	f := Frame{Linkage: c.Linkage, Inlined: true, Source: SourceDWARF, Artificial: c.Artificial}
 	if f.Linkage == "" {
 		f.Linkage = c.Name
 	}
-	f.Function = Demangle(f.Linkage)
-	if c.Name != "" && u.IsFortran() && plainFortran(f.Linkage) {
+	f.Function, f.Around = Demangle(f.Linkage), m.functionAround(f.Linkage, addr, fn)
+	if c.Name != "" && fn.Unit().IsFortran() && plainFortran(f.Linkage) {
 		f.Function = c.Name
 	}
 	if f.Linkage == "" {
@@ -141,10 +141,12 @@ func (m *module) newFrame(addr uint64, fn *dwarfx.Func) Frame {
 		if plainFortran(name) {
 			s.shown = cmp.Or(m.fortranName(name, addr, fn), s.shown)
 		}
-		kind, _ := Construct(name)
-		s.outlined = kind != ""
+		kind, _ := splitConstruct(name)
+		if s.outlined = kind != ""; s.outlined {
+			s.around = m.functionAround(name, addr, fn)
+		}
 	}
-	f.Function, f.Artificial = s.shown, s.outlined
+	f.Function, f.Around, f.Artificial = s.shown, s.around, s.outlined
 	if fn != nil && fn.Names().Artificial {
 		f.Artificial = true
 	}
@@ -185,7 +187,7 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 	if f.Linkage == "" {
 		f.Linkage = n.Name
 	}
-	f.Function = Demangle(f.Linkage)
+	f.Function, f.Around = Demangle(f.Linkage), m.functionAround(f.Linkage, addr, fn)
 	if plainFortran(f.Linkage) {
 		f.Function = cmp.Or(m.fortranName(f.Linkage, addr, fn), f.Function)
 	}
@@ -224,7 +226,7 @@ func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
 // source: the main program, external procedures (solve_) and procedures inside another (solve.0).
 // Only debug information distinguishes them.
 func plainFortran(symbol string) bool {
-	if symbol == "MAIN__" {
+	if symbol == fortranMain {
 		return true
 	}
 	if strings.HasPrefix(symbol, "_") {
@@ -247,13 +249,21 @@ func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string
 	if fn == nil || !fn.Unit().IsFortran() {
 		return ""
 	}
-	if symbol == "MAIN__" { // also the symbol of a program named main in the source
+	if symbol == fortranMain { // also the symbol of a program named main in the source
 		name, _ := fortranName(symbol)
 		if in := fn.Names().Name; in != symbol {
 			name = in
 		}
 		return name
 	}
+	return trimFortran(symbol)
+}
+
+// fortranMain is the symbol of gfortran's main program.
+const fortranMain = "MAIN__"
+
+// trimFortran returns the source name of an external or internal procedure of gfortran.
+func trimFortran(symbol string) string {
 	return strings.TrimRight(strings.TrimRight(symbol, "0123456789"), "._")
 }
 

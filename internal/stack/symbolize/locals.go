@@ -217,8 +217,10 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 			break
 		}
 	}
-	if kind, parent := Construct(name); kind != "" && parent != "" {
-		return parent
+	if kind, around := splitConstruct(name); kind != "" && around != "" {
+		if name = around; around != fortranMain && l.types.lang.fortran && plainFortran(around) {
+			return trimFortran(around)
+		}
 	}
 	return Demangle(name)
 }

@@ -81,6 +81,9 @@ type Frame struct {
 	Function string
 	// Linkage is the raw symbol; empty if unknown.
 	Linkage string
+	// Around is the display name of the program's function with the construct that a compiler outlined into this
+	// function; empty for other functions and if unknown.
+	Around string
 	// File, Line and Column are the place in the source; empty and 0 if unknown. Line 0 with a File
 	// means that the code belongs to no line.
 	File         string

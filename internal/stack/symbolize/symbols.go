@@ -21,6 +21,7 @@ type symbol struct {
 	asked     bool   // the fields below are set
 	shown     string // display name
 	outlined  bool   // from an OpenMP construct
+	around    string // display name of the function with the construct
 }
 
 // symbols finds the symbol that covers an address.

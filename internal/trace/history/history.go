@@ -156,9 +156,9 @@ func (h *History) Place(pc uint64) picture.Frame {
 	}
 	f := frames[0]
 	out := picture.Frame{Kind: picture.FrameUser, Function: f.Function, File: f.File, Line: f.Line}
-	if construct, parent := symbolize.Construct(f.Linkage); construct != "" {
-		out.Construct, out.In = construct, parent
-		if parent == "" { // the name shows only that the function is outlined
+	if construct, _ := symbolize.Construct(f.Linkage); construct != "" {
+		out.Construct, out.In = construct, f.Around
+		if f.Around == "" { // the name shows only that the function is outlined
 			out.Function = ""
 		}
 	}

@@ -140,6 +140,9 @@ func (d *deadlocks) explain(path []hop) picture.Verdict {
 // their waits; the explanation does not repeat them, except where a thread holds the lock that it waits for.
 func (d *deadlocks) explainCycle(v *picture.Verdict) {
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(v.Cycle))
+	if len(v.Cycle) == 1 { // the others are tasks
+		v.Summary = fmt.Sprintf("%s waits for tasks that need it, and can never proceed", d.threadName(v.Threads[0]))
+	}
 	own := slices.DeleteFunc(slices.Clone(v.Cycle), func(s picture.CycleStep) bool {
 		return !s.MayRelease || !d.nodes[node{lwp: s.Thread}].never
 	})
@@ -195,8 +198,11 @@ const (
 		"the program calls after dlopen, or before dlclose"
 	fortranUnitFix = "call no function in the list of an I/O statement that waits for other threads or uses the same " +
 		"unit: the unit stays locked until the statement ends. Evaluate it before, into a variable"
-	signalFirstFix = "signal the condition variable before waiting at the barrier, and wait for it only while what " +
-		"it stands for has not come, checked under the mutex: a signal that comes before the wait is lost"
+	lostSignal = ", and wait for it only while what it stands for has not come, checked under the mutex: a signal " +
+		"that comes before the wait is lost"
+	signalFirstFix = "signal the condition variable before waiting at the barrier" + lostSignal
+	signalFix      = "signal the condition variable before waiting for a thread that sleeps on it, or for its work" +
+		lostSignal
 	fulfilFix  = "call omp_fulfill_event for every detached task, also where the operation that it represents fails"
 	barrierFix = "hold no lock and be in no critical section while waiting at a barrier: every thread of the team " +
 		"must be able to reach it"
@@ -231,6 +237,8 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 		return signalFirstFix
 	case barrier:
 		return barrierFix
+	case condition && !lock:
+		return signalFix
 	}
 	return general
 }

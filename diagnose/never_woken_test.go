@@ -84,7 +84,7 @@ func TestNeverWoken(t *testing.T) {
 			awake(3)(s)
 			s.joins(3, 1)
 			s.Facts.Wakers.Threads = []int{3}
-		}), []want{likely(picture.VerdictDeadlock, "hold no lock", "waiting behind: 2", 1, 3)}},
+		}), []want{likely(picture.VerdictDeadlock, "signal the condition variable before", "waiting behind: 2", 1, 3)}},
 		{"a task is about to be run", 2, asleep(picture.WaitCondition, func(s scene) {
 			s.task("t", "", picture.TaskCreated, 0)
 		}), nil},

@@ -424,9 +424,9 @@ func (t *Task) Unbegun() bool {
 	return t.Kind != TaskImplicit && (t.State == TaskQueued || t.State == TaskBlocked || t.State == TaskCreated)
 }
 
-// Pending reports whether the task is explicit, unfinished and not executed by a thread now.
+// Pending reports whether the task is explicit, its code has not ended, and no thread executes it now.
 func (t *Task) Pending() bool {
-	return t.Kind == TaskExplicit && t.State != TaskRunning && t.State != TaskCompleted
+	return t.Kind == TaskExplicit && t.State != TaskRunning && t.State != TaskCompleted && !t.AwaitsEvent()
 }
 
 // AwaitsEvent reports whether the task's code has ended and the task is finished when its event is fulfilled.

@@ -377,6 +377,20 @@ func detachedTasks() []expectation {
 				"only these may still call omp_fulfill_event"},
 		},
 		{program: "verdict_event", never: "libgomp-bullseye", args: []string{"2", "1"}},
+		// The server waits for a signal of thread 0, which waits at the barrier; the task has run, and signals no more.
+		{
+			program: "verdict_detached_server", only: "libgomp", never: "libgomp-bullseye",
+			kind: "task_starved", certainty: "likely", threads: 1,
+			says: []string{"waits in a taskwait for a detached task (verdict_detached_server.c:",
+				"call omp_fulfill_event for every detached task"},
+		},
+		{
+			program: "verdict_detached_server", only: "libomp",
+			kind: "deadlock", certainty: "likely", threads: anyNumber,
+			waits: []string{"barrier", "condition changed", "taskwait"},
+			says: []string{"it may still call omp_fulfill_event", "call omp_fulfill_event for every detached task"},
+		},
+		{program: "verdict_detached_server", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1", "1"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1", "2"}},

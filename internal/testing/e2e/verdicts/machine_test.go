@@ -10,6 +10,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestMachineVerdicts requires the verdicts of TestVerdicts on processes and cores in a machine for aarch64.
@@ -49,6 +50,9 @@ func TestMachineVerdicts(t *testing.T) {
 // judgeInMachine compares the verdicts on a process and on its core with the expectation.
 func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.MachineLane) {
 	t.Helper()
+	if l.Static && e.certainty == picture.Certain {
+		e.certainty = "" // the C library in the executable calls functions through pointers
+	}
 	var looks [][]string
 	if !e.crash {
 		looks = [][]string{{"diagnose", "--json", e2e.MachineBudget}}

@@ -127,7 +127,7 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 	if p.codeFrom(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(p.calleesOf(entry), func(entry uint64) bool {
+	return slices.DeleteFunc(p.possibleCalleesOf(entry), func(entry uint64) bool {
 		return p.reaches.SummaryOf(entry).locks&handedOver == 0 // it has none
 	})
 }

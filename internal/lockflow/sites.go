@@ -284,40 +284,55 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	return ok && low == addr
 }
 
-// calleesOf returns the functions of the program that the function at entry calls or passes to others. It may contain
-// others with an address in its instructions.
+// calleesOf returns the functions of the program that the function at entry calls or passes to others. It follows values
+// if the function may pass on functions: so it leaves out code that is never reached.
 func (p *Program) calleesOf(entry uint64) []uint64 {
 	f := p.codeFrom(entry)
 	if f == nil {
 		return nil
 	}
+	if o := p.outlineOf(f); o.isDirect() && len(o.functions) == 0 {
+		return p.outlinedCallees(f)
+	}
 	var out []uint64
-	seen := map[uint64]bool{}
-	add := func(entry uint64) {
-		if !seen[entry] {
-			seen[entry] = true
-			out = append(out, entry)
-		}
-	}
-	if o := p.outlineOf(f); o.isDirect() {
-		for i := range o.calls {
-			if o.calls[i].kind == calleeFollowed {
-				add(o.calls[i].entry)
-			}
-		}
-		for _, entry := range o.functions {
-			add(entry)
-		}
-		return out
-	}
 	for i := range p.sitesOf(f) {
 		s := &f.sites[i]
 		if s.kind == calleeFollowed {
-			add(s.entry)
+			out = append(out, s.entry)
 		}
-		for _, c := range s.callbacks {
-			add(c)
+		out = append(out, s.callbacks...)
+	}
+	return unique(out)
+}
+
+// possibleCalleesOf returns the functions that calleesOf returns, and perhaps others. It follows values only if single
+// instructions do not show the calls.
+func (p *Program) possibleCalleesOf(entry uint64) []uint64 {
+	f := p.codeFrom(entry)
+	if f == nil || !p.outlineOf(f).isDirect() {
+		return p.calleesOf(entry)
+	}
+	return p.outlinedCallees(f)
+}
+
+// outlinedCallees returns the functions that the outline of f shows that it calls or may pass to others.
+func (p *Program) outlinedCallees(f *function) []uint64 {
+	o := p.outlineOf(f)
+	var out []uint64
+	for i := range o.calls {
+		if o.calls[i].kind == calleeFollowed {
+			out = append(out, o.calls[i].entry)
 		}
 	}
-	return out
+	return unique(append(out, o.functions...))
+}
+
+// unique returns the functions of a list in order, each once.
+func unique(list []uint64) []uint64 {
+	seen := make(map[uint64]bool, len(list))
+	return slices.DeleteFunc(list, func(entry uint64) bool {
+		again := seen[entry]
+		seen[entry] = true
+		return again
+	})
 }

@@ -284,8 +284,8 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	return ok && low == addr
 }
 
-// calleesOf returns the functions of the program that the function at entry calls or passes to others. It follows values
-// if the function may pass on functions: so it leaves out code that is never reached.
+// calleesOf returns the functions of the program that the function at entry calls or passes to others. If it may pass
+// on functions, its values are followed, which leaves out code that is never reached.
 func (p *Program) calleesOf(entry uint64) []uint64 {
 	f := p.codeFrom(entry)
 	if f == nil {

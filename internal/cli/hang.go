@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -27,7 +28,7 @@ func (r *runner) handleHang(ctx context.Context, list []hang) bool {
 		if !r.isJSON() || r.report != "" { // the document on the standard error has the same fact
 			fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", h.pid, r.hangAfter)
 		}
-		r.writeReport(ctx, h.pid, nil, h.still)
+		r.writeReport(ctx, h.pid, nil, &h)
 	}
 	if len(list) > 0 {
 		go r.end(list)
@@ -102,15 +103,28 @@ func (r *runner) endAll(pids []int) {
 // endNap is the time between two checks whether a process has exited.
 const endNap = 10 * time.Millisecond
 
+// maxReportLooks bounds the snapshots for the report of a process that hangs.
+const maxReportLooks = 10
+
+// errOtherMoment is the error of a snapshot without the verdict that the snapshots before it had.
+var errOtherMoment = errors.New("another moment has the verdict")
+
 // writeReport prints the report of a process and writes its core while the process is stopped. Errors are
-// logged; the program continues.
-func (r *runner) writeReport(ctx context.Context, pid int, d *live.Death, why *picture.Standstill) {
-	err := r.inspectProcess(ctx, pid, d, true, func(p *live.Process, pic *picture.Picture) error {
-		if pic.Target.Pause != nil {
-			pic.Target.Pause.Standstill = why
-		}
-		return errors.Join(r.write(pic), r.writeCore(p, d), r.writeRecording(p))
-	})
+// logged; the program continues. h is the hang, nil for a process that dies: its threads may be on their way between
+// two places of their waits, so a snapshot may lack the verdict that was found.
+func (r *runner) writeReport(ctx context.Context, pid int, d *live.Death, h *hang) {
+	err := errOtherMoment
+	for left := maxReportLooks; left > 0 && errors.Is(err, errOtherMoment); left-- {
+		err = r.inspectProcess(ctx, pid, d, true, func(p *live.Process, pic *picture.Picture) error {
+			if h != nil && h.found && left > 1 && !slices.ContainsFunc(pic.Verdicts, diagnose.Hangs) {
+				return errOtherMoment
+			}
+			if h != nil && pic.Target.Pause != nil {
+				pic.Target.Pause.Standstill = h.still
+			}
+			return errors.Join(r.write(pic), r.writeCore(p, d), r.writeRecording(p))
+		})
+	}
 	if err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: report of process %d: %v\n", pid, err)
 	}

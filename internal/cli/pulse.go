@@ -182,7 +182,7 @@ func (p *pulse) hangs(ctx context.Context, beats map[int]*beat) (list []hang) {
 }
 
 // confirm takes further snapshots of a process that seems to hang. ok reports whether each of them shows that,
-// without progress of a thread. found reports whether the last one has a verdict of a hang.
+// without progress of a thread. found reports whether one of them has a verdict of a hang.
 func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 	last := b.trace
 	if !b.held {
@@ -197,7 +197,7 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 			watch.Since(last, trace, confirmNap, nil).Verdict == picture.WatchProgress {
 			return false, false
 		}
-		last, b.found = trace, found
+		last, b.found = trace, b.found || found
 	}
 	return b.found, true
 }

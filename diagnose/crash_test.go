@@ -47,7 +47,8 @@ func TestSegmentation(t *testing.T) {
 			f.NullPointer, f.Address = true, hex(0)
 		}), crash("dereferenced a null pointer")},
 		{"a member of null", 1, died("SIGSEGV", 1, 0x18, null), crash("offset 24 of an object whose address is null")},
-		{"unmapped", 1, died("SIGSEGV", 1, 0x8000, nil), crash("accessed 0x8000, where nothing is mapped\nThe pointer")},
+		{"unmapped", 1, died("SIGSEGV", 1, 0x8000, nil),
+			crash("accessed 0x8000, where nothing is mapped\nThe pointer")},
 		{"no access", 1, died("SIGSEGV", 2, 0x8000, mapped("---", "")), crash("memory that permits no access")},
 		{"read-only", 1, died("SIGSEGV", 2, 0x8000, mapped("r--", "/bin/a")), crash("wrote to read-only memory")},
 		{"read-only code", 1, died("SIGSEGV", 2, 0x8000, mapped("r-x", "/bin/a")), crash("wrote to read-only memory")},

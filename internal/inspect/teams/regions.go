@@ -146,8 +146,8 @@ func calledConstruct(code *stacks.Code, st *stacks.Stack, i int) (entry uint64, 
 
 // forkedFunctions returns the functions that forking functions of a runtime have called through a pointer on a stack,
 // innermost first, without those of teams constructs, which are no regions of GNU's runtime. It has 0 for one that is
-// not there: by its name, the function that the runtime called is not made of a construct, but was tail-called by such a
-// function.
+// not there: by its name, the function that the runtime called is not made of a construct, but was tail-called by such
+// a function.
 func forkedFunctions(code *stacks.Code, st *stacks.Stack) (entries []uint64) {
 	if code.Symbols == nil {
 		return nil

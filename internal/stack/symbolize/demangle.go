@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -14,8 +15,8 @@ const maxMangled = 1 << 14
 const maxDemangledPow = 16
 
 // Demangle returns the display name of a symbol: C++ and Rust names demangled, without default
-// template arguments of the C++ library, and procedures of Fortran modules as module::procedure. It
-// returns any other name unchanged.
+// template arguments of the C++ library, and procedures of Fortran modules as module::procedure. A C++ name with types
+// that the demangler may confuse is without them. It returns any other name unchanged.
 func Demangle(name string) string {
 	if len(name) > maxMangled {
 		return name
@@ -26,7 +27,33 @@ func Demangle(name string) string {
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") && !strings.HasPrefix(name, "__Z") {
 		return name
 	}
-	return shortName(demangle.Filter(name, demangle.MaxLength(maxDemangledPow)))
+	options := []demangle.Option{demangle.MaxLength(maxDemangledPow)}
+	if miscountsTypes(name) {
+		options = append(options, demangle.NoParams, demangle.NoTemplateParams)
+	}
+	return shortName(demangle.Filter(name, options...))
+}
+
+// declaredParam matches a symbol in which a template argument may be preceded by the declaration of its parameter
+// (Tn), and a later part refers to an earlier one by its number.
+var declaredParam = regexp.MustCompile(`T[yntpk].*S[0-9A-Z]*_`)
+
+// miscountsTypes reports whether the demangled form of a symbol may have wrong types: LLVM's compilers since 18 declare
+// constrained parameters of templates in symbols, and the demangler numbers the types after them in another way.
+func miscountsTypes(name string) (declared bool) {
+	if !declaredParam.MatchString(name) {
+		return false
+	}
+	a, err := demangle.ToAST(name, demangle.MaxLength(maxDemangledPow))
+	if err != nil {
+		return false
+	}
+	a.Traverse(func(a demangle.AST) bool {
+		_, is := a.(*demangle.TemplateParamQualifiedArg)
+		declared = declared || is
+		return !declared
+	})
+	return declared
 }
 
 // TypeName returns the display name of a type from the name in its C++ type_info.

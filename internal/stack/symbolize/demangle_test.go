@@ -103,6 +103,9 @@ func TestDemangle(t *testing.T) {
 		{"_Quick", "_Quick"},
 		{"foo_", "foo_"},
 		{"_Z", "_Z"},
+		// clang 19: template <class V, class F, enable_if_t<!is_same_v<V, int>, int> = 0> void decode(V *, long, F &)
+		{"_Z6decodeI3symiTnNSt9enable_ifIXntsr3std7is_sameIT_iEE5valueEiE4typeELi0EEvPS2_lRT0_", "decode"},
+		{"_Z5setTnP3symS0_", "setTn(sym*, sym*)"},
 		{"", ""},
 	} {
 		if got := Demangle(tt.name); got != tt.want {

@@ -14,6 +14,9 @@ const clangParallel = ".omp_outlined"
 // debugTwin is the mark of functions that clang makes with -g for the bodies of constructs.
 const debugTwin = "_debug__"
 
+// targetPrefix begins the names of clang's functions of target regions.
+const targetPrefix = "__omp_offloading_"
+
 // taskEntry is the prefix of the names of functions that call clang's tasks.
 const taskEntry = ".omp_task_entry."
 
@@ -49,6 +52,9 @@ func Construct(linkage string) (kind, parent string) {
 
 // splitConstruct is Construct, with the symbol of the user function.
 func splitConstruct(linkage string) (kind, symbol string) {
+	if !strings.Contains(linkage, ".") && !strings.HasPrefix(linkage, targetPrefix) {
+		return "", "" // most names; each mark has a point
+	}
 	first, last := len(linkage), -1
 	for _, c := range constructs {
 		if i := strings.LastIndex(linkage, c.mark); i > last {
@@ -99,7 +105,7 @@ func IsTaskEntry(linkage string) bool { return strings.HasPrefix(linkage, taskEn
 // __omp_offloading_<device>_<file>_<function>_l<line>, with a suffix for some functions. It returns the symbol of the
 // program's function around the construct and the construct's line, or any other name unchanged.
 func TargetRegion(name string) (function string, line int, ok bool) {
-	rest, ok := strings.CutPrefix(name, "__omp_offloading_")
+	rest, ok := strings.CutPrefix(name, targetPrefix)
 	if !ok {
 		return name, 0, false
 	}

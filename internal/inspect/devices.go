@@ -43,10 +43,7 @@ func (l *deviceLister) readLibraries() {
 	if !ok {
 		return
 	}
-	modules, err := lister.Modules()
-	if err != nil {
-		return // other parts have the reason
-	}
+	modules, _ := lister.Modules() // modules that were found are listed despite an error
 	for _, library := range libomptarget.Find(l.target, modules) {
 		l.libraries++
 		found, err := libomptarget.Read(l.target, library, modules)

@@ -61,7 +61,7 @@ func (d *doctor) checkModules() []picture.Check {
 		return []picture.Check{{Name: "files", Status: picture.CheckMissing, Detail: detail}}
 	}
 	mods, err := lister.Modules()
-	if err != nil {
+	if err != nil && len(mods) == 0 {
 		return []picture.Check{{Name: "files", Status: picture.CheckPartly, Detail: stacks.Message(err)}}
 	}
 	var out []picture.Check

@@ -4,6 +4,9 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -25,17 +28,21 @@ const maxVDSO = 16 * pageSize
 // maxHeaderPages bounds the part of a module's first segment that is read for its headers and its build ID.
 const maxHeaderPages = 16 * pageSize
 
-// memoryImage is the start of a file as mapped in a target.
+// memoryImage is the start of a file as mapped in a target, and its program headers.
 type memoryImage struct {
-	mem  callbacks.Memory
-	base uint64
+	mem       callbacks.Memory
+	base      uint64
+	low, high uint64 // offsets of the program headers, if they are after the start
 }
 
 // Size returns an upper bound: reads past the mapping fail.
-func (m memoryImage) Size() int64 { return maxHeaderPages }
+func (m memoryImage) Size() int64 { return int64(max(maxHeaderPages, m.high)) }
 
 // ReadAt reads the target at the file offset that the first segment maps.
 func (m memoryImage) ReadAt(p []byte, off int64) (int, error) {
+	if end := uint64(off) + uint64(len(p)); end > maxHeaderPages && (uint64(off) < m.low || end > m.high) {
+		return 0, fmt.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
+	}
 	if err := m.mem.ReadMemory(callbacks.Addr(m.base+uint64(off)), p); err != nil {
 		return 0, err
 	}
@@ -47,9 +54,38 @@ func (t *Table) readHeaders(e *entry, base uint64) {
 	if base == 0 {
 		return
 	}
-	if f, err := elfx.Open(memoryImage{t.facts.Memory, base}); err == nil && len(f.Progs()) > 0 {
+	m := memoryImage{mem: t.facts.Memory, base: base}
+	m.low, m.high = t.farHeaders(base)
+	f, err := elfx.Open(m)
+	if err == nil && len(f.Progs()) > 0 && (m.high == 0 || isMappedLikeStart(f, m.low, m.high)) {
 		e.memory = f
 	}
+}
+
+// farHeaders returns the offsets of the program headers of the file at base, if they are not at its start: LLVM's BOLT
+// puts them into the segment that it adds.
+func (t *Table) farHeaders(base uint64) (low, high uint64) {
+	const tableAt, entrySize, entries = 0x20, 0x36, 0x38
+	b := make([]byte, ehdrSize)
+	if t.facts.Memory.ReadMemory(callbacks.Addr(base), b) != nil {
+		return 0, 0
+	}
+	order := binary.LittleEndian
+	low = order.Uint64(b[tableAt:])
+	high = low + uint64(order.Uint16(b[entrySize:]))*uint64(order.Uint16(b[entries:]))
+	if high <= maxHeaderPages || low > math.MaxInt64 || high > math.MaxInt64 {
+		return 0, 0
+	}
+	return low, high
+}
+
+// isMappedLikeStart reports whether a segment has the offsets [low, high) of the file at the same distance from the
+// first segment's address as in the file.
+func isMappedLikeStart(f *elfx.File, low, high uint64) bool {
+	list := loads(f)
+	return slices.ContainsFunc(list, func(p elf.ProgHeader) bool {
+		return p.Off <= low && high-p.Off <= p.Filesz && p.Vaddr-p.Off == list[0].Vaddr-list[0].Off
+	})
 }
 
 // findMain finds the executable: the file mapped at the kernel's address of its program headers or of its entry

@@ -138,10 +138,23 @@ func (t *Table) candidates(e *entry) []string {
 	return list
 }
 
-// mapped returns a path by which the mapped file of the entry's dynamic section can be opened even after a
-// rename; "" without one. deleted reports whether the file was removed.
-func (t *Table) mapped(e *entry) (name string, deleted bool) {
+// mappingOf returns a mapping of the entry's file: that of its dynamic section or, for an executable without a known
+// one, that of its program headers or of its entry point.
+func (t *Table) mappingOf(e *entry) *callbacks.Mapping {
 	m := t.mappingAt(e.dynamic)
+	if m == nil && e.mod.Main {
+		m = t.mappingAt(t.facts.Auxv[atPHDR])
+	}
+	if m == nil && e.mod.Main {
+		m = t.mappingAt(t.facts.Auxv[atENTRY])
+	}
+	return m
+}
+
+// mapped returns a path by which the mapped file of an entry can be opened even after a rename; "" without one.
+// deleted reports whether the file was removed.
+func (t *Table) mapped(e *entry) (name string, deleted bool) {
+	m := t.mappingOf(e)
 	if m == nil || t.facts.Mapped == nil {
 		return "", false
 	}
@@ -160,7 +173,7 @@ func buildIDPath(dir string, id []byte) string {
 
 // isMappedFile reports whether the file name is the one that the kernel has mapped for e, whatever its notes are.
 func (t *Table) isMappedFile(e *entry, name string) bool {
-	m := t.mappingAt(e.dynamic)
+	m := t.mappingOf(e)
 	return m != nil && t.facts.IsMapped != nil && t.facts.IsMapped(*m, name)
 }
 
@@ -171,12 +184,21 @@ func (t *Table) identify(e *entry, f *elfx.File) error {
 		if d, ok := dynamicOf(f); ok && !e.mod.Main && e.mod.Bias+d != e.dynamic {
 			return fmt.Errorf("%w: its dynamic section is elsewhere", ErrMismatch)
 		}
-		return ErrUnproven
+		// The kernel leaves program headers that are not at the start of the file out of a core: the file's own ones
+		// have the address of the build ID then.
+		got := f.BuildID()
+		switch want, _ := t.buildIDIn(f, t.biasOf(e, f)); {
+		case got == nil, want == nil:
+			return ErrUnproven
+		case string(want) != string(got):
+			return mismatch(got, want)
+		}
+		return nil
 	}
 	want, whole := t.mappedBuildID(e)
 	if got := f.BuildID(); want != nil || got != nil && whole {
 		if string(want) != string(got) {
-			return fmt.Errorf("%w: its build ID is %s, the program's is %s", ErrMismatch, idText(got), idText(want))
+			return mismatch(got, want)
 		}
 		return nil
 	}
@@ -193,13 +215,26 @@ func (t *Table) mappedBuildID(e *entry) (id []byte, whole bool) {
 	if id := e.memory.BuildID(); id != nil {
 		return id, true
 	}
+	return t.buildIDIn(e.memory, e.mod.Bias)
+}
+
+// biasOf returns the bias that a module would have if f were its file.
+func (t *Table) biasOf(e *entry, f *elfx.File) uint64 {
+	if entryPoint := t.facts.Auxv[atENTRY]; e.mod.Main && e.dynamic == 0 && f.Type() == elf.ET_DYN {
+		return entryPoint - f.Entry()
+	}
+	return e.mod.Bias
+}
+
+// buildIDIn is mappedBuildID with the program headers of f, for a bias.
+func (t *Table) buildIDIn(f *elfx.File, bias uint64) (id []byte, whole bool) {
 	whole = true
-	for _, p := range e.memory.Progs() {
+	for _, p := range f.Progs() {
 		if p.Type != elf.PT_NOTE {
 			continue
 		}
 		b := make([]byte, min(p.Filesz, maxHeaderPages))
-		err := t.facts.Memory.ReadMemory(callbacks.Addr(e.mod.Bias+p.Vaddr), b)
+		err := t.facts.Memory.ReadMemory(callbacks.Addr(bias+p.Vaddr), b)
 		if err != nil || p.Filesz > maxHeaderPages {
 			whole = false
 			continue
@@ -214,6 +249,11 @@ func (t *Table) mappedBuildID(e *entry) (id []byte, whole bool) {
 // loads returns the program headers of the mapped segments.
 func loads(f *elfx.File) []elf.ProgHeader {
 	return slices.DeleteFunc(slices.Clone(f.Progs()), func(p elf.ProgHeader) bool { return p.Type != elf.PT_LOAD })
+}
+
+// mismatch returns the error for a file with another build ID than the program's.
+func mismatch(got, want []byte) error {
+	return fmt.Errorf("%w: its build ID is %s, the program's is %s", ErrMismatch, idText(got), idText(want))
 }
 
 // idText formats a build ID for error messages.

@@ -72,10 +72,7 @@ func newPython(c *Code) *python {
 	if !ok {
 		return p
 	}
-	modules, err := lister.Modules()
-	if err != nil {
-		return p
-	}
+	modules, _ := lister.Modules() // modules that were found are listed despite an error
 	for _, m := range modules {
 		if r := openR(c, m); r != nil {
 			p.sessions = append(p.sessions, r)

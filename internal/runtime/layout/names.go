@@ -1,6 +1,10 @@
 package layout
 
-import "github.com/ompd-inspect/ompd-inspect/callbacks"
+import (
+	"errors"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
 
 // SymbolIn looks name up in one module only. It returns ErrUnknown if the module does not define it.
 func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks.Address, error) {
@@ -9,6 +13,23 @@ func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks
 		return callbacks.Address{}, ErrUnknown
 	}
 	return a, nil
+}
+
+// MissingFiles returns the errors of a list of modules that may hide a runtime: those of modules without a file, and
+// the error of the list if no module explains it. A file that was used without proof of its identity hides none.
+func MissingFiles(mods []*callbacks.Module, err error) error {
+	var missing []error
+	explained := false
+	for _, m := range mods {
+		explained = explained || m.Err != nil
+		if m.Image == nil {
+			missing = append(missing, m.Err)
+		}
+	}
+	if !explained {
+		return err
+	}
+	return errors.Join(missing...)
 }
 
 // FieldName identifies a field of a structure, or the structure if Field is empty.

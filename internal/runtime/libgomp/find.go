@@ -40,7 +40,7 @@ func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	if mod := findStripped(t, mods); mod != nil && newMemorySource(t, nil).look() == nil {
 		return []*callbacks.Module{mod}, nil
 	}
-	if err != nil {
+	if err = layout.MissingFiles(mods, err); err != nil {
 		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
 	}
 	return found, nil

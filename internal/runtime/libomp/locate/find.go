@@ -37,7 +37,7 @@ func Find(t callbacks.Target, kept *layout.Kept) ([]*callbacks.Module, error) {
 			}
 		}
 	}
-	if len(found) == 0 && err != nil {
+	if err = layout.MissingFiles(mods, err); len(found) == 0 && err != nil {
 		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
 	}
 	return found, nil

@@ -105,7 +105,8 @@ func Waits(function string) bool {
 		slices.ContainsFunc(waits, func(p string) bool { return strings.HasPrefix(function, p) })
 }
 
-// StartsProgram reports whether a function is one of those that call main.
+// StartsProgram reports whether a function is one of those that call main: in musl, libc_start_main_stage2.
 func StartsProgram(function string) bool {
-	return function == "_start" || strings.HasPrefix(function, "__libc_start")
+	return function == "_start" || strings.HasPrefix(function, "__libc_start") ||
+		strings.HasPrefix(function, "libc_start_main")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -161,7 +162,7 @@ func (x *Exceptions) functionParts(pc uint64) []uint64 {
 		return out
 	}
 	f, err := x.code.Symbols.Function(pc)
-	if whole, _, cold := strings.Cut(f.Linkage, ".cold"); err == nil && cold {
+	if whole, cold := symbolize.ColdPart(f.Linkage); err == nil && cold {
 		if entry, ok := x.code.Symbols.Lookup(whole, ""); ok {
 			out = append(out, entry)
 		}

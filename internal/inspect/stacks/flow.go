@@ -367,11 +367,9 @@ func (c *Code) ColdPartOf(low uint64) (entry uint64, ok bool) {
 		return 0, false
 	}
 	name, entry := c.Symbols.Linkage(low)
-	return entry, strings.HasSuffix(name, coldSuffix) && entry != low
+	_, cold := symbolize.ColdPart(name)
+	return entry, cold && entry != low
 }
-
-// coldSuffix ends the symbol of a part of a function that is executed rarely.
-const coldSuffix = ".cold"
 
 // Lookup finds a function by name.
 func (c *Code) Lookup(name string) (entry uint64, ok bool) {

@@ -57,6 +57,9 @@ func (c *Code) startsProgram(pc uint64) bool {
 	return err == nil && libc.StartsProgram(f.Function)
 }
 
+// starts reports whether pc is in the first function of a thread, or in the code that calls main.
+func (c *Code) starts(pc uint64) bool { return c.startsThread(pc) || c.startsProgram(pc) }
+
 // startsThread reports whether pc is in the C library's start function of threads.
 func (c *Code) startsThread(pc uint64) bool {
 	if c.Symbols == nil {

@@ -127,8 +127,8 @@ func (n *Thread) Stack() *Stack {
 		return st
 	}
 	frames, err := s.code.Unwinder.Stack(*regs, MaxFrames)
-	if err != nil && len(frames) > 0 && s.code.startsThread(frames[len(frames)-1].LookupPC()) {
-		err = nil // the outermost function of a thread has no tables for its caller
+	if err != nil && len(frames) > 0 && s.code.starts(frames[len(frames)-1].LookupPC()) {
+		err = nil // the outermost function of a thread or program has no tables for its caller
 	}
 	if err != nil {
 		frames, err = s.resume(n, frames, err)
@@ -141,6 +141,7 @@ func (n *Thread) Stack() *Stack {
 	s.readBeyond(st)
 	st.classify(s.code.KindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)) ||
 		s.tailCalls(frames, regs))
+	st.classifyThreadStart()
 	if err := s.code.python().placePython(n.Pthread, st); err != nil {
 		n.Errs = append(n.Errs, err)
 	}
@@ -168,7 +169,7 @@ func (st *Stack) Complete() bool {
 		return false
 	}
 	last := st.Frames[len(st.Frames)-1]
-	return last.Outermost || st.code.startsThread(last.LookupPC()) || st.code.startsProgram(last.LookupPC())
+	return last.Outermost || st.code.starts(last.LookupPC())
 }
 
 // classify finds the owner of each frame. C library code that the runtime called counts as the runtime's. An
@@ -193,6 +194,15 @@ func (st *Stack) classify(kindOf func(unwind.Frame) Kind, programCall bool) {
 		}
 	}
 	st.classifyDevices()
+}
+
+// classifyThreadStart counts the function that the C library's first function of a thread called as the C library's,
+// too, if it is linked into the program. Its name differs: start_thread of glibc, start of musl.
+func (st *Stack) classifyThreadStart() {
+	i := len(st.Frames) - 2
+	if i >= 0 && st.Kinds[i] == KindUser && st.code.linkedIn() && st.code.startsThread(st.Frames[i+1].LookupPC()) {
+		st.Kinds[i] = KindSystem
+	}
 }
 
 // classifyDevices counts code that LLVM's offloading library called as that library's, if it is a driver's or the C
@@ -296,9 +306,7 @@ func (s *Reader) resume(n *Thread, frames []unwind.Frame, err error) ([]unwind.F
 	marks := s.code.python().marks(n.Pthread)
 	marks = append(marks, s.code.python().rMarks(&Stack{Frames: frames})...)
 	all, ok := s.code.Unwinder.Resume(frames, MaxFrames, unwind.Witness{
-		Starts: func(f unwind.Frame) bool {
-			return s.code.startsThread(f.LookupPC()) || s.code.startsProgram(f.LookupPC())
-		},
+		Starts: func(f unwind.Frame) bool { return s.code.starts(f.LookupPC()) },
 		Agrees: func(fs []unwind.Frame) bool {
 			return !slices.ContainsFunc(marks, func(m mark) bool { return !slices.ContainsFunc(fs, m.isIn) })
 		},

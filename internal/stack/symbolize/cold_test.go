@@ -24,6 +24,28 @@ func TestColdPart(t *testing.T) {
 	}
 }
 
+// TestColdPartNames checks the symbols that compilers, and LLVM's BOLT, give to parts of functions.
+func TestColdPartNames(t *testing.T) {
+	for _, c := range []struct {
+		symbol, function string
+		cold             bool
+	}{
+		{"main.cold", "main", true},
+		{"main.cold.0", "main", true},
+		{"main._omp_fn.0.cold", "main._omp_fn.0", true},
+		{"main._omp_fn.0.cold.12", "main._omp_fn.0", true},
+		{"main", "main", false},
+		{".cold", ".cold", false},
+		{"main.colder", "main.colder", false},
+		{"main.cold.", "main.cold.", false},
+		{"main.cold.x", "main.cold.x", false},
+	} {
+		if function, cold := ColdPart(c.symbol); function != c.function || cold != c.cold {
+			t.Errorf("ColdPart(%q) = %q, %v, want %q, %v", c.symbol, function, cold, c.function, c.cold)
+		}
+	}
+}
+
 // TestNamesFromDWARF uses debug information without a symbol table.
 func TestNamesFromDWARF(t *testing.T) {
 	full := compile(t, "small.cc", "clang++-16", "-g", "-O1")

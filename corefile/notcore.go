@@ -14,6 +14,9 @@ import (
 const fixNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a " +
 	"program that runs"
 
+// fixArch explains how to look at a core of another machine.
+const fixArch = "build the program for one of these, for 32-bit x86 without -m32, or use gdb"
+
 // fixTruncated explains how to get a complete core.
 const fixTruncated = "make the core again with enough disk space and after `ulimit -c unlimited`; for " +
 	"systemd-coredump raise ProcessSizeMax and ExternalSizeMax in coredump.conf"
@@ -26,7 +29,7 @@ func (c *Core) refuse(img fileImage, err error) error {
 		n, _ := img.ReadAt(b, 0)
 		return fmt.Errorf("%s: %w: %w: %s", c.path, ErrNotCore, describeBytes(string(b[:n])), fixNotCore)
 	case errors.Is(err, elfx.ErrClass):
-		return fmt.Errorf("%s: %w: %w", c.path, ErrArch, err)
+		return fmt.Errorf("%s: %w: %w: %s", c.path, ErrArch, err, fixArch)
 	case errors.Is(err, elfx.ErrTruncated):
 		return fmt.Errorf("%s: %w in its headers: %w: %s", c.path, ErrTruncated, err, fixTruncated)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -161,7 +162,7 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 	}
 	unw := s.known.unwinder(t, mods)
 	var procs []*extended.Process
-	rtErr := emulated(t.Arch(), mods)
+	rtErr := emulated(t, mods)
 	if rtErr == nil {
 		procs, rtErr = extended.Open(t, readers.Options{Options: layout.Options{
 			Only: o.Sources, Kept: &s.known.code, Functions: unw.Functions,
@@ -190,21 +191,47 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 
 // emulated returns an error if a target is an emulator (qemu-user) that executes a program for another architecture:
 // a module is for that one. The threads' registers and stacks are those of the emulator.
-func emulated(a callbacks.Arch, mods []*callbacks.Module) error {
+func emulated(t callbacks.Target, mods []*callbacks.Module) error {
+	emulator := "an emulator"
+	if i := slices.IndexFunc(mods, func(m *callbacks.Module) bool { return m.Main }); i >= 0 {
+		emulator = filepath.Base(mods[i].Path)
+	}
 	for _, m := range mods {
 		of := elfx.ArchOf(m.Image)
-		if of == a || of == callbacks.ArchUnknown {
+		if of == t.Arch() || of == callbacks.ArchUnknown {
 			continue
-		}
-		emulator := "an emulator"
-		if i := slices.IndexFunc(mods, func(m *callbacks.Module) bool { return m.Main }); i >= 0 {
-			emulator = filepath.Base(mods[i].Path)
 		}
 		return fmt.Errorf("it is an emulated program for %v, executed by %s: its OpenMP runtime is not read, and "+
 			"threads and stacks are those of the emulator; inspect a core that the emulator writes when the program "+
 			"crashes (ulimit -c unlimited)", of, emulator)
 	}
+	if !strings.HasPrefix(emulator, "qemu-") { // other programs map files of other machines to read them
+		return nil
+	}
+	if of := foreignMachine(t); of != "" {
+		return fmt.Errorf("it is an emulated program for %s, executed by %s: programs for that machine are not read, "+
+			"and threads and stacks are those of the emulator; gdb reads the program through the emulator's own "+
+			"server (qemu-user's -g)", of, emulator)
+	}
 	return nil
+}
+
+// foreignMachine returns the machine of a mapped ELF file that is for none of the supported ones, or "".
+func foreignMachine(t callbacks.Target) string {
+	lister, ok := t.(callbacks.MappingLister)
+	if !ok {
+		return ""
+	}
+	for _, m := range lister.Mappings() {
+		var b [elfx.HeadSize]byte
+		if m.File == "" || m.FileOffset != 0 || t.ReadMemory(m.Low, b[:]) != nil {
+			continue
+		}
+		if machine := elfx.UnsupportedMachine(b[:]); machine != "" {
+			return machine
+		}
+	}
+	return ""
 }
 
 // learn gives the symbolizer the names of a runtime's functions that is linked into an executable without symbols.

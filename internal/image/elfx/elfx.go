@@ -203,23 +203,49 @@ func checkIdent(b []byte) error {
 	if len(b) < elf.EI_NIDENT || string(b[:4]) != elf.ELFMAG {
 		return ErrNotELF
 	}
-	machine := "an unknown machine"
-	if class := elf.Class(b[elf.EI_CLASS]); class != elf.ELFCLASS64 || elf.Data(b[elf.EI_DATA]) != elf.ELFDATA2LSB {
-		bits, order := "64-bit", "little-endian"
-		bo := binary.ByteOrder(binary.LittleEndian)
-		if class == elf.ELFCLASS32 {
+	if !isReadable(b) {
+		bits, order, machine := "64-bit", "little-endian", "an unknown machine"
+		if elf.Class(b[elf.EI_CLASS]) == elf.ELFCLASS32 {
 			bits = "32-bit"
 		}
 		if elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2MSB {
-			order, bo = "big-endian", binary.BigEndian
+			order = "big-endian"
 		}
-		if len(b) >= 20 {
-			machine = machineName(elf.Machine(bo.Uint16(b[18:])))
+		if len(b) >= HeadSize {
+			machine = machineName(machineOf(b))
 		}
 		return fmt.Errorf("%w: it is %s %s for %s; 64-bit little-endian files for x86-64 and aarch64 are read",
 			ErrClass, bits, order, machine)
 	}
 	return nil
+}
+
+// isReadable reports whether the head of an ELF file has a word size and a byte order that this package reads.
+func isReadable(b []byte) bool {
+	return elf.Class(b[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2LSB
+}
+
+// HeadSize is the number of the first bytes of an ELF file that contain its machine.
+const HeadSize = 20
+
+// machineOf returns the machine in the head of an ELF file.
+func machineOf(b []byte) elf.Machine {
+	if elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		return elf.Machine(binary.BigEndian.Uint16(b[18:]))
+	}
+	return elf.Machine(binary.LittleEndian.Uint16(b[18:]))
+}
+
+// UnsupportedMachine returns the machine of an ELF file, by its first [HeadSize] bytes, if this package does not read
+// files for it; otherwise "".
+func UnsupportedMachine(b []byte) string {
+	if len(b) < HeadSize || string(b[:4]) != elf.ELFMAG {
+		return ""
+	}
+	if m := machineOf(b); !isReadable(b) || arch.OfMachine(m) == callbacks.ArchUnknown {
+		return machineName(m)
+	}
+	return ""
 }
 
 // ArchOf returns the architecture of an ELF file by its header; ArchUnknown if it is no such file, or if this module

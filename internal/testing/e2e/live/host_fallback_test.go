@@ -60,3 +60,26 @@ func TestHostFallbackVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultDeviceIsHost looks at a program that makes the host the default device: without devices, its number is
+// that of the first device, so no fallback is reported.
+func TestDefaultDeviceIsHost(t *testing.T) {
+	for _, major := range []int{14, 16} {
+		exe, runtime := omptest.CompileOffload(t, major, filepath.Join("testdata", "default_device.c"))
+		alone := omptest.WithoutPlugins(t, runtime)
+		for _, r := range []omptest.Runtime{runtime, alone} {
+			t.Run(fmt.Sprint(major, r.Dir == alone.Dir), func(t *testing.T) {
+				pic := awaitStates(t, startTarget(t, r, []string{exe}), 2, "wait_barrier", "work_")
+				i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.Target != nil })
+				if i < 0 || !pic.Threads[i].Target.OnHost || pic.Threads[i].Target.NoDevice {
+					t.Errorf("no thread is in a target region on the host, or it has no device: %+v", pic.Threads)
+				}
+				for _, v := range pic.Verdicts {
+					if v.Kind == picture.VerdictHostFallback {
+						t.Errorf("a fallback is reported: %+v", v)
+					}
+				}
+			})
+		}
+	}
+}

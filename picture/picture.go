@@ -401,7 +401,7 @@ type MappedData struct {
 	// Name is the data's expression in the clause that mapped it, or the variable that contains it; missing if neither
 	// is known.
 	Name string `json:"name,omitempty" pb:"5"`
-	File string `json:"file,omitempty" pb:"6"` // of the clause
+	File string `json:"file,omitempty" pb:"6"` // of the declaration of its variable or member
 	Line int    `json:"line,omitempty" pb:"7" schema:"min=1"`
 }
 

@@ -70,9 +70,9 @@ func (a *app) devicesVerb() *cobra.Command {
 		picture.Parts{Devices: true}, report.Devices)
 	cmd.Long = `Lists the devices of LLVM's offloading library (libomptarget 14 to 19), and the data
 that is mapped to each: its expression in the map clause, the addresses on the host and on
-the device, the size, the reference count, and the clause. Names and clauses need a program
-that was compiled with -g. Data that stays mapped, such as declare target variables, has the
-reference count "always".`
+the device, the size, the reference count, and the declaration of the variable or member.
+Names and declarations need a program that was compiled with -g. Data that stays mapped,
+such as declare target variables, has the reference count "always".`
 	return cmd
 }
 

@@ -22,14 +22,14 @@ func Devices(p *Printer, pic *picture.Picture) {
 			continue
 		}
 		p.printHeading("MAPPED DATA", fmt.Sprintf("of device %d: %s", d.Number, phrase.Count(len(d.Mapped), "range")))
-		t := &table{head: []string{"NAME", "HOST", "BYTES", "DEVICE", "REFERENCES", "MAPPED AT"}}
+		t := &table{head: []string{"NAME", "HOST", "BYTES", "DEVICE", "REFERENCES", "DECLARED AT"}}
 		shown := d.Mapped
 		if !p.all {
 			shown = shown[:min(len(shown), maxMapped)]
 		}
 		for _, m := range shown {
 			t.add(cmp.Or(m.Name, "-"), m.Host.String(), strconv.FormatUint(m.Bytes, 10), m.Address.String(),
-				references(m), mappedAt(m))
+				references(m), declaredAt(m))
 		}
 		p.printTable(t)
 		if left := len(d.Mapped) - len(shown); left > 0 {
@@ -71,8 +71,8 @@ func references(m picture.MappedData) string {
 	return strconv.FormatUint(*m.References, 10)
 }
 
-// mappedAt returns the place of the clause that mapped data.
-func mappedAt(m picture.MappedData) string {
+// declaredAt returns the place of the declaration of mapped data: clang passes it, and not that of the clause.
+func declaredAt(m picture.MappedData) string {
 	if m.File == "" {
 		return "-"
 	}

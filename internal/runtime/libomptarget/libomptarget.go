@@ -34,7 +34,8 @@ type Mapping struct {
 	References uint64
 	// Forever is set for data that stays mapped: declare target variables, and omp_target_associate_ptr.
 	Forever bool
-	// Name, File and Line are those of the clause that mapped the data; they need debug information.
+	// Name is the expression in the clause that mapped the data. File and Line are those of the declaration of its
+	// variable or member. They need debug information.
 	Name, File string
 	Line       int
 }

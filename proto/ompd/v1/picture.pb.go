@@ -4586,7 +4586,7 @@ type MappedData struct {
 	// The data's expression in the clause that mapped it, or the variable that contains it; missing
 	// if neither is known.
 	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
-	// Of the clause.
+	// Of the declaration of its variable or member.
 	File          string `protobuf:"bytes,6,opt,name=file,proto3" json:"file,omitempty"`
 	Line          int64  `protobuf:"varint,7,opt,name=line,proto3" json:"line,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -48,6 +48,9 @@ func checkDevices(t *testing.T, devices []picture.Device, lines []string) {
 	if want := fmt.Sprintf("DEVICES %d", len(devices)); lines[0] != want {
 		t.Fatalf("%s, and %d are listed", lines[0], len(devices))
 	}
+	declarations := map[string]string{
+		"grid": "static double grid", "counts": "static int counts", "heap[10:20]": "  double *heap",
+	}
 	want := map[string]bool{}
 	for _, line := range lines[1:] {
 		if f := strings.Fields(line); f[0] == "GONE" {
@@ -65,6 +68,9 @@ func checkDevices(t *testing.T, devices []picture.Device, lines []string) {
 			got++
 			if key := fmt.Sprintf("%d %s", d.Number, m.Host); !want[key] && m.Name != "pair" { // which may be padded
 				t.Errorf("device %d has %+v, which the program did not map", d.Number, m)
+			}
+			if text := declarations[m.Name]; text != "" && m.Line != lineIn(t, mappedSource, text) {
+				t.Errorf("device %d has %+v, not declared by %q", d.Number, m, text)
 			}
 			if m.Name == "" && m.References != nil {
 				t.Errorf("device %d has %+v without a name", d.Number, m)
@@ -86,6 +92,13 @@ func TestDevices(t *testing.T) {
 			for _, target := range []string{fmt.Sprint(pid), core} {
 				_, text, _ := e2e.Output(t, "report", "--json", target)
 				checkDevices(t, e2e.Decode(t, text).Devices, lines)
+			}
+			_, served, _ := e2e.Output(t, "devices", "--json", "--server", e2e.Serve(t), fmt.Sprint(pid))
+			checkDevices(t, e2e.Decode(t, served).Devices, lines)
+			// A file that is not the program's counts as missing.
+			_, lost, _ := e2e.Output(t, "devices", "--json", "--exe", omptest.Program(t, "strip"), core)
+			if n := len(e2e.Decode(t, lost).Devices); fmt.Sprint("DEVICES ", n) != lines[0] {
+				t.Errorf("%d devices without the program's file, want %s", n, lines[0])
 			}
 			_, report, _ := e2e.Output(t, "report", fmt.Sprint(pid))
 			_, listed, _ := e2e.Output(t, "devices", "--all", core)

@@ -51,7 +51,13 @@ func awaitTarget(t *testing.T, pid int) (*picture.Picture, *picture.Thread) {
 // lineOf returns the number of the line with a text in a source of testdata.
 func lineOf(t *testing.T, file, text string) int {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", file))
+	return lineIn(t, filepath.Join("testdata", file), text)
+}
+
+// lineIn returns the number of the line with a text in a file.
+func lineIn(t *testing.T, file, text string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func explainOverflow(x *index, f *fault) picture.Verdict {
 	if f.Frame != nil && f.Repeats < minRecursion {
 		v.Summary += " in " + place(*f.Frame)
 	}
-	more := sizeText(4 * f.stackSize())
+	more := 4 * f.stackSize()
 	switch {
 	case f.Repeats >= minRecursion:
 		n := fmt.Sprint(f.Repeats)
@@ -157,15 +157,19 @@ func explainOverflow(x *index, f *fault) picture.Verdict {
 			at = " of " + place(*f.Frame)
 		}
 		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: %s.", at, sizeText(f.FrameSize), f.largeArrays())
-		more = sizeText(2 * max(f.FrameSize, f.stackSize()))
+		more = 2 * max(f.FrameSize, f.stackSize())
 	default:
 		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
 			"or deep recursion."
 	}
-	raise := fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now)", more, sizeText(f.stackSize()))
+	raise := fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now)", sizeText(more), sizeText(f.stackSize()))
 	if f.Initial {
-		raise = "raise the stack limit of the process (ulimit -s unlimited; OMP_STACKSIZE applies to worker " +
-			"threads only)"
+		// With no limit at all, glibc would give the other threads 2 MB each.
+		raise = fmt.Sprintf("raise the stack limit of the process (ulimit -s %d)", more>>10)
+		if t := x.threads[f.Thread]; t != nil && t.Level != nil && *t.Level > 0 {
+			raise = fmt.Sprintf("raise the stack limits of the process and of its other threads, which run the same "+
+				"region (ulimit -s %d; OMP_STACKSIZE=%s)", more>>10, sizeText(more))
+		}
 	}
 	v.Fix = raise + ", or put large arrays on the heap"
 	if f.Repeats >= minRecursion {

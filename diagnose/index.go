@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -305,6 +306,14 @@ func (x *index) threadName(lwp int) string {
 		return fmt.Sprintf("LWP %d", lwp)
 	}
 	return fmt.Sprintf("thread %d (LWP %d)", *t.ThreadNum, lwp)
+}
+
+// oneOf returns the name of a thread, or "one of LWP 4712, 4713".
+func (x *index) oneOf(lwps []int) string {
+	if len(lwps) == 1 {
+		return x.threadName(lwps[0])
+	}
+	return "one of LWP " + phrase.Ranges(lwps, maxNamed)
 }
 
 // threadsWait returns "2 threads wait", or "thread 1 (LWP 4712) waits" for a single one.

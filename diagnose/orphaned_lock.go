@@ -180,8 +180,13 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 			where = "on which path"
 		}
 		v.Explanation += " The code does not show " + where + "; memory that was never initialized as a lock looks " +
-			"the same, and so does a lock of GNU's runtime that was destroyed while others waited."
-		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
+			"the same, and so does a copy of a lock that was set (in a vector that grew, say), or a lock of GNU's " +
+			"runtime that was destroyed while others waited."
+		v.Fix += ", and initialize each lock (omp_init_lock) before its first use, at the address that it keeps"
+	}
+	released := func(h picture.Holder) bool { return h.Released }
+	if len(others) > 0 && allOf(o.locks[0].Holders, released) && o.locks[0].Implementation == "futex" {
+		v.Explanation += " A copy of a lock that was set, in a vector that grew, say, looks the same."
 	}
 	why := "no code that a thread may still reach releases it, except after acquiring it"
 	if len(others) > 0 {
@@ -296,16 +301,20 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 	threads = slices.Clone(o.threads)
 	for i, l := range o.locks {
 		waiters := d.waitersFor(o.waits[i])
-		n := slices.IndexFunc(l.Holders, func(h picture.Holder) bool {
-			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil && d.waits[h.Thread].Kind.Exclusive()
+		others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
+			return slices.Contains(waiters, h.Thread) || h.Released || d.locks[h.Thread] == nil ||
+				!d.waits[h.Thread].Kind.Exclusive()
 		})
-		if n < 0 || !onlyFailedChecks(l) {
+		if len(others) == 0 || !onlyFailedChecks(l) {
 			return nil, nil, false
 		}
-		h := l.Holders[n]
-		threads = append(threads, h.Thread)
-		evidence = append(evidence, fmt.Sprintf("%s: %s: %s", phrase.Awaited(o.targets[i]), d.threadName(h.Thread),
-			h.Evidence))
+		var lwps []int
+		for _, h := range others {
+			lwps = append(lwps, h.Thread)
+		}
+		threads = append(threads, lwps...)
+		evidence = append(evidence, fmt.Sprintf("%s may be held by %s: %s", phrase.Awaited(o.targets[i]),
+			d.oneOf(lwps), others[0].Evidence))
 	}
 	slices.Sort(threads)
 	return slices.Compact(threads), evidence[:min(len(evidence), maxNamed)], true
@@ -344,8 +353,8 @@ func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) 
 	v := d.newVerdict(o, picture.Likely)
 	v.Kind = picture.VerdictDeadlock
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(threads))
-	v.Explanation = d.waitsText(threads, " waits for ") + ". All of these locks are held, by the code " +
-		"only by threads that wait for another of them; which of them holds which is not known."
+	v.Explanation = d.waitsText(threads, " waits for ") + ". Each of these locks is held. By the code, only " +
+		"threads that wait for another of them can hold it; which thread holds which lock is not known."
 	if known {
 		v.Explanation = phrase.Clauses(pairs, maxNamed, len(pairs)) + ". By the code of all threads, no other " +
 			"thread may hold these locks."

@@ -93,6 +93,9 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 		explainOnce(d.index, &v, what)
 	}
 	v.Fix = cmp.Or(w.Kind.Traits().AgainFix, picture.WaitLock.Traits().AgainFix)
+	if fix, ok := d.criticalFix(w, cmp.Or(step.HeldAt, l.OwnerAt)); ok {
+		v.Fix = fix
+	}
 	if len(d.waitersFor(w)) > 1 && w.Kind == picture.WaitMutex {
 		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
@@ -119,6 +122,30 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	explainLeak(d.index, &v)
 	d.addBlocked(&v)
 	return v, true
+}
+
+// criticalFix returns the fix for a thread that entered a critical section at a place, and comes to one of the same
+// name by a call from within; not ok if no call is known. The same construct cannot have two names.
+func (d *selfDeadlocks) criticalFix(w *picture.Wait, entered *picture.Frame) (string, bool) {
+	if w.Kind != picture.WaitCritical || entered == nil || entered.Line == 0 {
+		return "", false
+	}
+	var called picture.Frame // the innermost, or the one that the frame before called
+	for _, f := range d.frames(w.Thread) {
+		if f.Kind != picture.FrameUser {
+			continue
+		}
+		if called.Function != "" && f.Function == entered.Function && f.File == entered.File {
+			fix := fmt.Sprintf("a critical section must not be entered again from within: call %s after its end, "+
+				"not in %s", phrase.WithoutParameters(called.Called()), place(f))
+			if at, ok := innermost(d.frames(w.Thread)); ok && at.File == entered.File && at.Line == entered.Line {
+				return fix + ", or use a nestable lock (omp_nest_lock_t) in its place", true
+			}
+			return fix + ", or give the inner one another name", true
+		}
+		called = f
+	}
+	return "", false
 }
 
 // runtimeLock is the implementation of a lock that LLVM's runtime has for itself.

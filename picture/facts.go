@@ -235,7 +235,10 @@ type Holder struct {
 	SuspendedAt *Frame `json:"suspended_at,omitempty" pb:"5"`
 	// The construct there: a taskwait, a barrier or the like.
 	SuspendedIn string `json:"suspended_in,omitempty" pb:"6"`
-	Evidence    string `json:"evidence" pb:"4"`
+	// Released is set if its code released the lock that it acquired, unless the memory that contained the lock's
+	// address has changed between.
+	Released bool   `json:"released,omitempty" pb:"7"`
+	Evidence string `json:"evidence" pb:"4"`
 }
 
 // Candidates are the threads and tasks that may reach a call of some kind from their present place in the code.

@@ -39,7 +39,9 @@ type Holder struct {
 	Certainty Certainty
 	Taken     []flow.CallSite // the calls that may have taken it
 
-	released bool // it has released the lock, unless the memory that contains the lock's address has changed since
+	// Released is set if it has released the lock, unless the memory that contains the lock's address has changed
+	// since.
+	Released bool
 }
 
 // Look answers questions about the threads of one stop. It is for one goroutine at a time.
@@ -176,7 +178,7 @@ func (l *Look) find(lock Lock) []Holder {
 			out[len(out)-1] = h // a caller's frame
 		}
 	}
-	released := func(h Holder) bool { return h.released }
+	released := func(h Holder) bool { return h.Released }
 	if kept := slices.DeleteFunc(slices.Clone(out), released); len(kept) > 0 {
 		out = kept
 	}

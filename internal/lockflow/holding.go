@@ -237,7 +237,7 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 		}
 	}
 	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken),
-		released: released}, h.ok
+		Released: released}, h.ok
 }
 
 // unpaired removes from calls that may have taken a lock those that are always followed by a release of the same lock

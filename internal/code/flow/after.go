@@ -95,9 +95,46 @@ type Call struct {
 	Target symbolic.Target
 }
 
-// reachAfter returns the instructions that may be executed after instruction now, including those of exception
-// handlers.
-func (g *graph) reachAfter(now int) *reached { return g.reachedFrom(now, -1, false, g.handlers()...) }
+// reachAfter returns the instructions that may be executed after instruction now, including those of the exception
+// handlers that a call on the way enters, or the unfinished one. A handler that no call of the function enters counts,
+// too: a call in another part of the function may do so.
+func (f *Function) reachAfter(now int) *reached {
+	enters := f.padBlocks()
+	besides := slices.DeleteFunc(f.handlers(), func(b int) bool {
+		return slices.ContainsFunc(enters, func(e entry) bool { return e.block == b })
+	})
+	for {
+		seen := f.reachedFrom(now, -1, false, besides...)
+		known := len(besides)
+		for _, e := range enters {
+			if !seen.whole[e.block] && (e.call == now || seen.contains(e.call)) {
+				besides = append(besides, e.block)
+			}
+		}
+		if len(besides) == known {
+			return seen
+		}
+	}
+}
+
+// entry is a block that an exception out of a call enters.
+type entry struct{ call, block int }
+
+// padBlocks returns the blocks of the function that exceptions enter, by the calls that throw them.
+func (f *Function) padBlocks() (out []entry) {
+	if f.pad == nil || !f.hasUnreached() {
+		return nil
+	}
+	for i := range f.insts {
+		if !slices.ContainsFunc(f.insts[i].Uops, isCall) {
+			continue
+		}
+		if n, inside := f.instAt(f.pad(f.insts[i].pc)); inside {
+			out = append(out, entry{i, f.owner[n]})
+		}
+	}
+	return out
+}
 
 // handlers returns the blocks without a known predecessor.
 func (g *graph) handlers() []int {

@@ -233,6 +233,9 @@ func (l *locals) considerVariable(e *dwarf.Entry, in scope) {
 	}
 	name, typ := l.vs.nameAndType(e)
 	size, ok := l.types.sizeInBytes(typ)
+	if e, _, _ := l.types.resolvePlain(typ); !ok && e != nil && isDeclared(e) {
+		size, ok = 1, true // only its start is known
+	}
 	if name == "" || typ == 0 || !ok || l.addr-at >= size {
 		return
 	}

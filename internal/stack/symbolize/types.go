@@ -48,7 +48,7 @@ func languageOf(unit *dwarf.Entry) language {
 // part is the data at some offset in a value.
 type part struct {
 	path string // suffix of the value's name: [1].lock, (3)%lock
-	lock bool   // its type is one of lockTypes
+	lock bool   // its type is one of lockTypes, or unknown
 }
 
 // types reads types of a module's debug information in the notation of lang.
@@ -185,6 +185,8 @@ func (ts types) partAt(off dwarf.Offset, n uint64, depth int) (part, bool) {
 		return part{}, false
 	case lock:
 		return part{lock: true}, n == 0
+	case isDeclared(e):
+		return part{lock: n == 0}, true
 	case e.Tag == dwarf.TagStructType || e.Tag == dwarf.TagClassType:
 		return ts.memberAt(in, n, depth)
 	case e.Tag == dwarf.TagArrayType:
@@ -200,7 +202,7 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance || !ok || at < 0 || n < uint64(at) {
 			continue
 		}
-		if size, ok := ts.sizeInBytes(typeOf(f)); !ok || n-uint64(at) >= size {
+		if size, ok := ts.sizeOfMember(in, f); !ok || n-uint64(at) >= size {
 			continue
 		}
 		p, ok := ts.partAt(typeOf(f), n-uint64(at), depth+1)
@@ -210,6 +212,32 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 		return p, ok
 	}
 	return part{}, false
+}
+
+// isDeclared reports whether e is a class that the debug information only declares. Clang describes no class whose
+// constructor is compiled elsewhere, as that of std::condition_variable in the C++ library.
+func isDeclared(e *dwarf.Entry) bool {
+	declared, _ := e.Val(dwarf.AttrDeclaration).(bool)
+	return declared && (e.Tag == dwarf.TagStructType || e.Tag == dwarf.TagClassType)
+}
+
+// sizeOfMember returns the size of a member f of a structure. A member whose class is only declared ends before the
+// next one; the last one has no known end.
+func (ts types) sizeOfMember(members []*dwarf.Entry, f *dwarf.Entry) (n uint64, ok bool) {
+	if n, ok = ts.sizeInBytes(typeOf(f)); ok {
+		return n, true
+	}
+	if e, _, _ := ts.resolvePlain(typeOf(f)); e == nil || !isDeclared(e) {
+		return 0, false
+	}
+	at, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+	next := int64(maxSize)
+	for _, m := range members {
+		if to, ok := m.Val(dwarf.AttrDataMemberLoc).(int64); ok && to > at {
+			next = min(next, to)
+		}
+	}
+	return uint64(next - at), true
 }
 
 // memberPath returns the suffix of a value's name for a member.

@@ -42,6 +42,9 @@ func (m *module) variableAt(a uint64) (name string, ok bool) {
 	for v := range m.variablesIn(sym) {
 		ts := m.vars.typesIn(v.lang)
 		size, sized := ts.sizeInBytes(v.typ)
+		if e, _, _ := ts.resolvePlain(v.typ); !sized && e != nil && isDeclared(e) {
+			size, sized = sym.high-v.addr, sym.sized
+		}
 		if !sized || a < v.addr || a-v.addr >= size {
 			continue
 		}

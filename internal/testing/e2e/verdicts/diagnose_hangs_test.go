@@ -161,6 +161,7 @@ func hangs() []expectation {
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	out = append(out, typedLoops()...)
+	out = append(out, closedQueues()...)
 	for way, what := range []string{"condition variable filled", "semaphore items"} {
 		out = append(out, twins(expectation{
 			program: "verdict_woken", args: []string{strconv.Itoa(way)}, threads: 3,
@@ -171,6 +172,24 @@ func hangs() []expectation {
 	// Another process may post, or the handler of a signal.
 	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
 	return append(out, expectation{program: "healthy_posted"})
+}
+
+// closedQueues returns threads that sleep on a condition variable while the initial thread waits at the end of their
+// region. Exceptions before the region lead to code that could signal; the code after it does so with argument 1.
+func closedQueues() (out []expectation) {
+	closed := expectation{
+		program: "verdict_queue_closed", env: e2e.Asleep, threads: 2,
+		kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		says: []string{"2 threads wait for condition variable stock.filled in "},
+	}
+	after := closed
+	after.args, after.kind, after.waits = []string{"1"}, picture.VerdictDeadlock, []string{"barrier", "condition"}
+	after.says = []string{"signal the condition variable before waiting at the barrier"}
+	out = append(out, after)
+	for _, way := range []string{"2", "3"} {
+		out = append(out, expectation{program: closed.program, env: closed.env, args: []string{way}})
+	}
+	return append(out, closed)
 }
 
 // typedLoops returns loops with dependences whose variables have several types and steps, and healthy twins. In some,

@@ -397,7 +397,7 @@ func detachedTasks() []expectation {
 			program: "verdict_detached_server", only: "libomp",
 			kind: "deadlock", certainty: "likely", threads: anyNumber,
 			waits: []string{"barrier", "condition changed", "taskwait"},
-			says: []string{"it may still call omp_fulfill_event", "call omp_fulfill_event for every detached task"},
+			says:  []string{"it may still call omp_fulfill_event", "call omp_fulfill_event for every detached task"},
 		},
 		{program: "verdict_detached_server", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -72,6 +73,7 @@ func onlyFailedChecks(l *picture.Lock) bool {
 func leakPlaces(l *picture.Lock) string {
 	var at []string
 	for _, w := range l.Leaks[:min(len(l.Leaks), maxLeaks)] {
+		w.Frame.Function = phrase.ShortName(phrase.PlainName(w.Frame.Function))
 		text := place(w.Frame)
 		if w.ExitCall != "" {
 			text = fmt.Sprintf("%s out of the call at %s", exitWords(w.ExitCall), text)
@@ -84,15 +86,28 @@ func leakPlaces(l *picture.Lock) string {
 	return ": by " + strings.Join(at, ", or by ")
 }
 
-// exitWords names the way by which a call of a function that does not return leaves its caller.
-func exitWords(function string) string {
-	how := "an exception"
+// leftByException reports whether an exception leaves the code that acquires a lock.
+func leftByException(l *picture.Lock) bool {
+	return slices.ContainsFunc(l.Leaks[:min(len(l.Leaks), maxLeaks)], func(w picture.Leak) bool {
+		return w.ExitCall != "" && exitKind(w.ExitCall) == anException
+	})
+}
+
+const anException = "an exception"
+
+// exitKind returns the kind of the way by which a call of a function leaves its caller without a return.
+func exitKind(function string) string {
 	switch {
 	case strings.HasSuffix(function, "_exit"): // pthread_exit, thrd_exit
-		how = "the end of the thread"
+		return "the end of the thread"
 	case strings.Contains(function, "longjmp"):
-		how = "a jump"
+		return "a jump"
 	}
+	return anException
+}
+
+// exitWords names the way by which a call of a function that does not return leaves its caller.
+func exitWords(function string) string {
 	name, _, _ := strings.Cut(function, "(")
-	return fmt.Sprintf("%s (%s)", how, name)
+	return fmt.Sprintf("%s (%s)", exitKind(function), name)
 }

@@ -165,6 +165,9 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 		v.Explanation = fmt.Sprintf("Threads acquired these %d earlier, and left the code that acquires them "+
 			"without releasing them%s.", n, leakPlaces(o.locks[0]))
 	}
+	if leftByException(o.locks[0]) {
+		v.Fix += ": a guard object, as a std::lock_guard, releases it also if an exception leaves the code"
+	}
 	others := slices.DeleteFunc(slices.Clone(o.locks[0].MayRelease.Threads), func(lwp int) bool {
 		return slices.Contains(o.threads, lwp)
 	})

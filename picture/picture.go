@@ -452,16 +452,36 @@ func InnermostUser(fs []Frame) int {
 // languageNames are prefixes of the names of functions of the standard library of C++, and of flang's and gfortran's
 // libraries, which static programs contain.
 var languageNames = []string{
-	"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_", "_FortranA", "_gfortran_",
+	"std::", "__gnu_cxx::", "__gthread_", "_FortranA", "_gfortran_",
 }
 
 // InStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in headers,
 // or of Fortran's.
 func (f *Frame) InStandardLibrary() bool {
 	_, within, _ := strings.Cut(f.File, "/include/") // such as /usr/include/x86_64-linux-gnu/c++/12/bits
-	begins := func(p string) bool { return strings.HasPrefix(f.Function, p) }
+	name := withoutResult(f.Function)
+	begins := func(p string) bool { return strings.HasPrefix(name, p) }
 	return strings.Contains("/"+within, "/c++/") || slices.ContainsFunc(languageNames, begins) ||
 		strings.HasPrefix(f.Module, "libstdc++.") || strings.HasPrefix(f.Module, "libc++.")
+}
+
+// withoutResult returns the name of a C++ function without the type of its result, which names of template functions
+// start with.
+func withoutResult(name string) string {
+	start, depth := 0, 0
+	for i, c := range name {
+		switch {
+		case c == '<', c == '{', c == '(' && (depth > 0 || strings.HasPrefix(name[i:], "(anonymous namespace)")):
+			depth++
+		case c == '(', depth == 0 && strings.HasPrefix(name[i:], "operator"):
+			return name[start:]
+		case c == '>', c == '}', c == ')':
+			depth--
+		case c == ' ' && depth == 0:
+			start = i + 1
+		}
+	}
+	return name[start:]
 }
 
 // InSystemHeader reports whether a frame is in a function that is inlined from a header of the C library or of a

@@ -58,7 +58,7 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	}
 	// A thread may hold the lock by a call that an exception left: then no call is known that took it.
 	taken := slices.ContainsFunc(l.Holders(lock), func(h Holder) bool { return len(h.Taken) > 0 })
-	if !taken && len(d.sure)+len(d.thrown)+len(d.checked) == 0 {
+	if !taken && len(d.sure)+len(d.thrown)+len(d.again)+len(d.checked) == 0 {
 		d.addPassed(lock)
 	}
 	switch {
@@ -66,6 +66,8 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 		return d.sure
 	case len(d.thrown) > 0:
 		return d.thrown
+	case len(d.again) > 0:
+		return d.again
 	}
 	return d.checked
 }
@@ -79,6 +81,7 @@ type departures struct {
 	asked   map[taking]int  // depth of the calls followed from a site, plus 1
 	sure    []Departure     // branches, and calls that throw
 	thrown  []Departure     // calls of functions that may throw
+	again   []Departure     // calls that only throw an exception again: another call threw it first
 	checked []Departure     // failing checks of the language or of its library, which are rare
 }
 
@@ -326,6 +329,8 @@ func (d *departures) addExits(s *site, chain []call, first []flow.Effect) {
 	switch {
 	case e.jumped != "":
 		add(sure, at(e.jumped))
+	case e.thrown != "" && caught && rtl.Rethrows(e.thrown):
+		add(&d.again, at(e.thrown))
 	case e.thrown != "" && caught:
 		add(sure, at(e.thrown))
 	case e.ended != "" && d.escapes.mayContinue(chain, true):

@@ -43,10 +43,12 @@ func exitsBy(name string) exits {
 	return exits{thrown: name}
 }
 
-// union returns both exits; of two functions, it keeps the first in the order of their names.
+// union returns both exits; of two functions, it keeps the first in the order of their names, and one that throws a
+// new exception rather than one that throws it again.
 func (e exits) union(o exits) exits {
 	first := func(a, b string) string {
-		if a == "" || b != "" && b < a {
+		again, other := rtl.Rethrows(a), rtl.Rethrows(b)
+		if a == "" || b != "" && (again && !other || again == other && b < a) {
 			return b
 		}
 		return a

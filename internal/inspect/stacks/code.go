@@ -3,7 +3,6 @@ package stacks
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -427,7 +426,4 @@ func ProgramCode(fs []picture.Frame) *picture.Frame {
 func HasProgramLine(f picture.Frame) bool { return f.Line != 0 && !InLibraryHeader(f) }
 
 // InLibraryHeader reports whether a frame is a template of the C++ library.
-func InLibraryHeader(f picture.Frame) bool {
-	return strings.Contains(f.File, "/include/") && strings.Contains(f.File, "/c++/") ||
-		strings.HasPrefix(f.Function, "std::")
-}
+func InLibraryHeader(f picture.Frame) bool { return f.InStandardLibrary() }

@@ -393,6 +393,12 @@ func Leaves(name string) bool {
 	return slices.Contains(leavingCalls, name) || Checks(name)
 }
 
+// Rethrows reports whether the named function throws the exception again that its caller handles.
+func Rethrows(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return name == "__cxa_rethrow"
+}
+
 // Checks reports whether the named function throws if a check of the language or of its library fails, such as
 // that of an index. Most such calls are never executed.
 func Checks(name string) bool {

@@ -162,6 +162,12 @@ func hangs() []expectation {
 	}
 	out = append(out, typedLoops()...)
 	out = append(out, closedQueues()...)
+	out = append(out, twins(expectation{
+		program: "verdict_lock_rethrown", env: e2e.Asleep, threads: 2, only: "O2",
+		kind: picture.VerdictLockOrphaned, certainty: picture.Likely,
+		says: []string{"by an exception (__cxa_throw) out of the call at Registry::find", "verdict_lock_rethrown.cc:36",
+			"a guard object"},
+	}, "1")...)
 	for way, what := range []string{"condition variable filled", "semaphore items"} {
 		out = append(out, twins(expectation{
 			program: "verdict_woken", args: []string{strconv.Itoa(way)}, threads: 3,

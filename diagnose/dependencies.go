@@ -116,25 +116,50 @@ func (d *dependencies) isHelped(lwp int) bool {
 	return h.known != nil && len(h.known.edges) > 0
 }
 
+// heldWait is a lock that a thread holds, and the threads that wait for it.
+type heldWait struct {
+	waiters  []int
+	at       *picture.Frame // where the thread acquired it; nil if unknown
+	evidence string
+}
+
+// acquired returns the clause with the place where the lock was acquired; "" if it is unknown.
+func (h heldWait) acquired() string {
+	if h.at == nil {
+		return ""
+	}
+	return ", acquired in " + place(*h.at)
+}
+
+// heldWaits returns the locks that a thread holds and others wait for.
+func (d *dependencies) heldWaits(lwp int) []heldWait {
+	var out []heldWait
+	seen := map[waitKey]bool{}
+	for _, other := range d.order {
+		l := d.locks[other]
+		if other == lwp || l == nil || !l.Held || seen[keyOf(d.waits[other])] {
+			continue
+		}
+		held := heldWait{at: l.OwnerAt, evidence: l.Evidence}
+		if h := holderOf(sureHolders(l.Holders), lwp); h != nil {
+			held.at, held.evidence = h.AcquiredAt, h.Evidence
+		} else if l.Owner != lwp {
+			continue
+		}
+		seen[keyOf(d.waits[other])] = true
+		held.waiters = slices.DeleteFunc(slices.Clone(d.waitersFor(d.waits[other])),
+			func(waiter int) bool { return waiter == lwp })
+		out = append(out, held)
+	}
+	return out
+}
+
 // heldLocks names the locks that a thread holds and others wait for, each with the place where it was acquired.
 func (d *dependencies) heldLocks(lwp int) []string {
 	var out []string
-	for _, other := range d.order {
-		l := d.locks[other]
-		if other == lwp || l == nil || !l.Held || len(out) == maxNamed {
-			continue
-		}
-		h := holderOf(sureHolders(l.Holders), lwp)
-		if h == nil && l.Owner != lwp {
-			continue
-		}
-		text := phrase.Awaited(d.waitTarget(d.waits[other]))
-		if h != nil && h.AcquiredAt != nil {
-			text += ", acquired in " + place(*h.AcquiredAt)
-		} else if h == nil && l.OwnerAt != nil {
-			text += ", acquired in " + place(*l.OwnerAt)
-		}
-		if !slices.Contains(out, text) {
+	for _, held := range d.heldWaits(lwp) {
+		text := phrase.Awaited(d.waitTarget(d.waits[held.waiters[0]])) + held.acquired()
+		if len(out) < maxNamed && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

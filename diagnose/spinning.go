@@ -76,10 +76,13 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 		at = " in " + place(f)
 	}
 	who, verb := fmt.Sprintf("%d threads", len(lwps)), "spin"
-	if len(lwps) == 1 {
-		who, verb = d.threadName(lwps[0]), "spins"
+	if w.Awaited != nil && w.Awaited.Sleeps {
+		verb = "poll"
 	}
-	v.Summary = fmt.Sprintf("%s %s%s until %s", who, verb, at, changes(flagName(d.waitTarget(w))))
+	if len(lwps) == 1 {
+		who, verb = d.threadName(lwps[0]), verb+"s"
+	}
+	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.waitTarget(w)))
 	if w.Kind == picture.WaitNothing {
 		v.Summary = fmt.Sprintf("%s %s%s in a loop that reads no variable and has no way out", who, verb, at)
 	}
@@ -106,8 +109,44 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 		"or waits for one that is."
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
 	explainQueuedTasks(d.index, &v, "changes "+flagName(d.waitTarget(w)))
+	if w.Call == "" {
+		explainHeldLocks(d, &v, flagName(d.waitTarget(w)))
+	}
 	explainPolled(d.index, &v, w)
 	return v
+}
+
+// explainHeldLocks adds to a verdict the locks that its threads hold while they wait for a flag, with the threads that
+// wait for these locks: if one of those would change the flag, they wait for each other. The code that changes it
+// is not known.
+func explainHeldLocks(d *dependencies, v *picture.Verdict, flag string) {
+	var texts, names []string
+	var waiting []int
+	for _, lwp := range v.Threads {
+		for _, held := range d.heldWaits(lwp) {
+			w := d.waits[held.waiters[0]]
+			name := phrase.Awaited(d.waitTarget(w))
+			text := fmt.Sprintf("%s holds %s%s, for which %s", d.threadName(lwp), name,
+				held.acquired(), d.threadsWait(held.waiters))
+			if held.evidence != "" {
+				v.Evidence = append(v.Evidence, fmt.Sprintf("%s and %s: %s", d.threadName(lwp), name, held.evidence))
+			}
+			texts, names, waiting = append(texts, text), append(names, name), append(waiting, held.waiters...)
+		}
+	}
+	if len(texts) == 0 {
+		return
+	}
+	v.Explanation = fmt.Sprintf("%s. If one of them would change %s, they wait for each other: it gets the lock "+
+		"only after the change.", phrase.Clauses(texts, maxNamed, len(texts)), flag)
+	v.Fix = fmt.Sprintf("release %s while waiting: acquire it, read %s, and release it before the next try; or wait "+
+		"on a condition variable, which releases its mutex. If no code that needs the lock changes %s: %s",
+		phrase.Some(names[:min(len(names), maxNamed)], maxNamed, len(names)), flag, flag, v.Fix)
+	for _, lwp := range waiting {
+		if !slices.Contains(v.Threads, lwp) {
+			v.Threads = append(v.Threads, lwp)
+		}
+	}
 }
 
 // isFortran reports whether a source file is a Fortran file by its extension, as gfortran and flang do.
@@ -151,14 +190,6 @@ func flagName(t picture.WaitTarget) string {
 		return "the word at " + t.Address.String()
 	}
 	return t.Name
-}
-
-// changes returns the clause that one of the named flags changes.
-func changes(names string) string {
-	if strings.Contains(names, " and ") {
-		return names + " change"
-	}
-	return names + " changes"
 }
 
 // loopFrame returns the frame of the loop in which a thread waits, with the function's name that its stack has.

@@ -146,6 +146,8 @@ type Awaited struct {
 	Iteration []int64 `json:"iteration,omitempty" pb:"3"`
 	// Loop is the code that reads the flag, where the program waits in a loop of its own.
 	Loop *Frame `json:"loop,omitempty" pb:"4"`
+	// Sleeps is set if that loop sleeps for a time between two reads.
+	Sleeps bool `json:"sleeps,omitempty" pb:"6"`
 	// Interrupted is the place at which a signal interrupted the program, if the handler waits.
 	Interrupted *Frame `json:"interrupted,omitempty" pb:"5"`
 }

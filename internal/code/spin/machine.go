@@ -18,32 +18,34 @@ const redZone = 128
 type machine struct {
 	emulate.Machine
 	e      *explorer
-	jumped bool           // the last instruction jumped within its function
-	depth  int            // calls minus returns since the start
-	calls  map[int]callAt // the last call at each depth
+	jumped bool    // the last instruction jumped within its function
+	depth  int     // calls minus returns since the start
+	call   *callAt // of the present function; nil if it was called before the start
 	reads  map[uint64]readAt
 }
 
-// callAt is the call of a function.
+// callAt is the call of a function. Machines share it; it is not changed.
 type callAt struct {
-	pc  uint64
-	arg emulate.Value // the first argument
+	pc     uint64
+	arg    emulate.Value // the first argument
+	depth  int           // of the calling function
+	caller *callAt       // the call of that function
 }
 
 // readAt is the place of a read of a word.
 type readAt struct {
-	pc    uint64
-	depth int
+	pc   uint64
+	call *callAt // of the function that reads
 }
 
 func (e *explorer) newMachine(regs *callbacks.Registers) *machine {
 	m := emulate.NewThread(e.cfg.Code.Lifter.Convention(), regs)
-	return &machine{Machine: m, e: e, calls: map[int]callAt{}, reads: map[uint64]readAt{}}
+	return &machine{Machine: m, e: e, reads: map[uint64]readAt{}}
 }
 
 func (m *machine) clone() *machine {
 	c := *m
-	c.Machine, c.calls, c.reads = m.Machine.Clone(), maps.Clone(m.calls), maps.Clone(m.reads)
+	c.Machine, c.reads = m.Machine.Clone(), maps.Clone(m.reads)
 	return &c
 }
 
@@ -77,7 +79,11 @@ func (m *machine) callSite(w Word) (pc uint64, given bool) {
 	if !ok {
 		return w.Read, false
 	}
-	if at, called := m.calls[m.depth]; called && r.depth > m.depth {
+	at := r.call
+	for at != nil && at.depth > m.depth {
+		at = at.caller
+	}
+	if at != nil && at.depth == m.depth {
 		return at.pc, at.arg.IsKnown() && at.arg.V == w.Address
 	}
 	return r.pc, false
@@ -92,6 +98,7 @@ func (m *machine) passOver(result emulate.Value) {
 // Branch takes the side of a known condition, and follows both sides of an unknown one.
 func (m *machine) Branch(c emulate.Truth, to uint64) error {
 	m.jumped = true
+	m.e.branches[m.At] = m.depth
 	if c.Known {
 		m.e.deciding |= c.From
 		if c.Holds {
@@ -130,6 +137,7 @@ func (m *machine) Jump(to emulate.Value, direct bool) error {
 // Call follows a call, or skips it.
 func (m *machine) Call(to emulate.Value) error {
 	m.e.calls = true
+	m.e.branches[m.At] = m.depth
 	switch {
 	case !to.IsKnown() && m.e.dry:
 		m.passOver(emulate.Value{})
@@ -142,7 +150,7 @@ func (m *machine) Call(to emulate.Value) error {
 		return err
 	}
 	m.SP().V -= m.ABI.LinkBytes
-	m.calls[m.depth] = callAt{m.At, m.Regs[m.ABI.Args[0]]}
+	m.call = &callAt{pc: m.At, arg: m.Regs[m.ABI.Args[0]], depth: m.depth, caller: m.call}
 	m.depth++
 	err := m.Store(*m.SP(), emulate.Number(m.PC), 8, false)
 	m.PC = to.V
@@ -156,6 +164,9 @@ func (m *machine) result(entry uint64) (emulate.Value, bool, error) {
 	switch {
 	case name == "":
 	case cfg.Passes(name):
+		if !slices.Contains(m.e.passes, name) {
+			m.e.passes = append(m.e.passes, name)
+		}
 		return emulate.Number(0), true, nil
 	case cfg.Pure(name):
 		return emulate.Value{}, true, nil
@@ -174,6 +185,9 @@ func (m *machine) Return() error {
 	}
 	m.SP().V += m.ABI.LinkBytes
 	m.depth--
+	if m.call != nil {
+		m.call = m.call.caller
+	}
 	m.PC = to.V
 	return nil
 }
@@ -201,7 +215,7 @@ func (m *machine) Load(at emulate.Value, size uint8) (emulate.Value, error) {
 			return emulate.Value{}, err
 		}
 		v.From |= 1 << n
-		m.reads[at.V] = readAt{m.At, m.depth}
+		m.reads[at.V] = readAt{m.At, m.call}
 		e.words[n].Read = m.At
 	}
 	return v, nil

@@ -67,6 +67,10 @@ type Loop struct {
 	Written []Word
 	// Calls is set if it calls functions, which use the stack below its own frame.
 	Calls bool
+	// Branches are the branches and calls in the function with the loop. Passes names the called functions that only
+	// let time pass.
+	Branches []uint64
+	Passes   []string
 
 	own map[uint64]bool // bytes of the thread's own memory that it writes
 }
@@ -102,7 +106,8 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if !ok || e.deciding == 0 && e.readsShared() {
 		return nil
 	}
-	return &Loop{PC: e.loop.PC, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
+	return &Loop{PC: e.loop.PC, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own,
+		Branches: e.branchesAt(e.loop.depth), Passes: e.passes}
 }
 
 // readsShared reports whether a word was read that another thread may change. Even without a branch on it, the
@@ -172,6 +177,8 @@ type explorer struct {
 	written  []Word          // visible to other threads
 	own      map[uint64]bool // bytes of the thread's own memory that were written
 	calls    bool            // it called a function
+	branches map[uint64]int  // depth of each branch and call
+	passes   []string        // called functions that only let time pass
 }
 
 // point is the target of a backward jump.
@@ -183,7 +190,7 @@ type point struct {
 func newExplorer(cfg *Config, dry bool) *explorer {
 	e := &explorer{
 		cfg: cfg, dry: dry, index: map[uint64]int{}, reads: map[uint64]uint64{}, seen: map[uint64]*point{},
-		own:  map[uint64]bool{},
+		own: map[uint64]bool{}, branches: map[uint64]int{},
 		left: maxInstructions,
 	}
 	if dry {
@@ -268,6 +275,14 @@ func (e *explorer) waitsFor() []Word {
 	if slices.ContainsFunc(out, func(w Word) bool { return !w.Own }) {
 		out = slices.DeleteFunc(out, func(w Word) bool { return w.Own })
 	}
+	return out
+}
+
+// branchesAt lists the branches and calls of the functions at a depth, in the order of their addresses.
+func (e *explorer) branchesAt(depth int) []uint64 {
+	out := slices.Collect(maps.Keys(e.branches))
+	out = slices.DeleteFunc(out, func(pc uint64) bool { return e.branches[pc] != depth })
+	slices.Sort(out)
 	return out
 }
 

@@ -39,17 +39,12 @@ const (
 // waitOf returns the wait of n for a word of memory to change, if it spins on one.
 func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	st := n.Stack()
-	regs, tries, ok := s.startRegisters(n, st)
+	regs, waits, ok := s.startRegisters(n, st)
 	if !ok || !s.prepareReader() {
 		return wait{}, false
 	}
 	cfg := s.config(&regs, st)
-	cfg.Waits = tries
-	slept := false
-	cfg.Passes = func(name string) bool {
-		slept = slept || rtl.Sleeps(name)
-		return rtl.LetsTimePass(name)
-	}
+	cfg.Waits = waits
 	loop := spin.Find(cfg, &regs)
 	s.loops[n] = loop
 	switch {
@@ -58,10 +53,10 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 		return wait{}, false
 	case len(loop.Words) == 0 && len(loop.Written) > 0: // it works without end
 		return wait{}, false
-	case len(loop.Words) == 0 && slept: // it sleeps until the process ends
+	case len(loop.Words) == 0 && slices.ContainsFunc(loop.Passes, rtl.Sleeps): // it sleeps until the process ends
 		return wait{}, false
 	case len(loop.Words) == 0:
-		return s.endlessWait(loop.PC)
+		return s.endlessWait(loop)
 	}
 	words := slices.DeleteFunc(slices.Clone(loop.Words), func(w spin.Word) bool {
 		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
@@ -83,7 +78,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 			break
 		}
 	}
-	w := s.newWait(words, first, loop.Written)
+	w := s.newWait(words, first, loop)
 	w.Call = name
 	return w, true
 }
@@ -164,12 +159,11 @@ func (s *spins) triedLock(w spin.Word) (string, bool) {
 }
 
 // endlessWait returns the wait for no event, in a loop without an exit.
-func (s *spins) endlessWait(loop uint64) (wait, bool) {
-	at := s.frameAt(loop)
-	if s.code.KindOf(at) != stacks.KindUser {
+func (s *spins) endlessWait(loop *spin.Loop) (wait, bool) {
+	if s.code.KindOf(s.frameAt(loop.PC)) != stacks.KindUser {
 		return wait{}, false
 	}
-	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(at)}}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(loop.PC, loop)}}
 	w.Evidence = "it is in a loop that changes nothing, that no variable ends, and comes back to where it was"
 	return w, true
 }
@@ -199,8 +193,9 @@ func (s *spins) rereadsWord(n *teams.Thread, word uint64) bool {
 }
 
 // startRegisters returns the registers from which the code of n is followed: its own, or those after the return
-// of a call that lets time pass. Only code of the program is followed, and calls that try to acquire a lock.
-func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callbacks.Registers, tries, ok bool) {
+// of a call that lets time pass. Only code of the program is followed, and calls that try to acquire a lock. waits is
+// set if that call shows that the code probably waits.
+func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callbacks.Registers, waits, ok bool) {
 	top := slices.Index(st.Kinds, stacks.KindUser)
 	if top < 0 || st.TailCalled > 0 {
 		return regs, false, false
@@ -220,6 +215,7 @@ func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callback
 	switch {
 	case rtl.LetsTimePass(name):
 		regs.Set(0, 0) // result of the call
+		return regs, true, true
 	case rtl.ReadsFor(name) != 0:
 		v, ok := s.readFor(st.Frames[top], rtl.ReadsFor(name))
 		if !ok {
@@ -305,42 +301,68 @@ func (s *spins) frameAt(pc uint64) unwind.Frame {
 	return unwind.Frame{PC: pc, Exact: true, Module: s.code.ModuleOf(pc)}
 }
 
-// loopAt returns the place of a loop in the program, by one of its instructions; nil if it is unknown.
-func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
-	at := s.code.Frames(f, stacks.KindUser)
+// loopAt returns the place of a loop in the program, by one of its instructions; nil if it is unknown. That is the line
+// of the innermost function around all branches and calls of the loop: the read may be in a function inlined there.
+func (s *spins) loopAt(pc uint64, loop *spin.Loop) *picture.Awaited {
+	at := s.code.Frames(s.frameAt(pc), stacks.KindUser)
 	if len(at) == 0 {
 		return nil
 	}
+	common := len(at) // functions around the whole loop
+	for _, branch := range loop.Branches {
+		around := s.code.Frames(s.frameAt(branch), stacks.KindUser)
+		common = min(common, commonFrames(at, around))
+	}
+	at = at[len(at)-max(common, 1):]
 	i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
-	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
+	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)], Sleeps: slices.ContainsFunc(loop.Passes,
+		rtl.Sleeps)}
+}
+
+// commonFrames returns the number of functions that contain two places, both with the innermost frame first: the
+// outermost one, and those inlined there by the same calls.
+func commonFrames(a, b []picture.Frame) int {
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if x.Function != y.Function {
+			return i - 1
+		}
+		if x.File != y.File || x.Line != y.Line { // the inlined calls differ
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }
 
 // newWait returns the wait for one of some words; first is shown.
-func (s *spins) newWait(words []spin.Word, first spin.Word, written []spin.Word) wait {
-	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
-	w.Kind, w.Name = picture.WaitFlag, s.wordNames(words, true)
-	w.Awaited = s.loopAt(s.frameAt(first.Read))
+func (s *spins) newWait(words []spin.Word, first spin.Word, loop *spin.Loop) wait {
+	w := wait{address: first.Address, variable: first.Address, words: words, written: loop.Written}
+	names := s.wordNames(words, true)
+	w.Kind, w.Name = picture.WaitFlag, strings.Join(names, " or ")
+	w.Awaited = s.loopAt(first.Read, loop)
 	changes := "changes nothing"
-	if len(written) > 0 {
-		changes = "changes nothing but " + s.wordNames(written, false)
+	if len(loop.Written) > 0 {
+		changes = "changes nothing but " + strings.Join(s.wordNames(loop.Written, false), " and ")
 	}
 	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and %s, and comes back to where it was",
-		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()), changes)
+		cmp.Or(strings.Join(names, " and "), "the word at "+picture.Hex(w.address).String()), changes)
 	return w
 }
 
-// wordNames returns the names of the first of some words. A word without a name has its address, except a single
-// one if alone is set.
-func (s *spins) wordNames(words []spin.Word, alone bool) string {
+// wordNames returns the names of the first of some words, each once. A word without a name has its address, except a
+// single one if alone is set.
+func (s *spins) wordNames(words []spin.Word, alone bool) []string {
 	var names []string
-	for _, w := range words[:min(len(words), maxFlags)] {
+	for _, w := range words {
 		name := s.data.PlaceName(w.Address)
 		if name == "" && (len(words) > 1 || !alone) {
 			name = "the word at " + picture.Hex(w.Address).String()
 		}
-		names = append(names, name)
+		if name != "" && !slices.Contains(names, name) && len(names) < maxFlags {
+			names = append(names, name)
+		}
 	}
-	return strings.Join(names, " and ")
+	return names
 }
 
 // maxFlags bounds the named words of a loop.

@@ -195,7 +195,8 @@ func (ts types) partAt(off dwarf.Offset, n uint64, depth int) (part, bool) {
 	return part{}, n == 0 && e.Tag != dwarf.TagUnionType
 }
 
-// memberAt returns the part of a structure that is n bytes after its start.
+// memberAt returns the part of a structure that is n bytes after its start. An empty base class has the offset of a
+// member, and no part.
 func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 	for _, f := range in {
 		at, ok := f.Val(dwarf.AttrDataMemberLoc).(int64)
@@ -206,6 +207,9 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 			continue
 		}
 		p, ok := ts.partAt(typeOf(f), n-uint64(at), depth+1)
+		if !ok && f.Tag == dwarf.TagInheritance {
+			continue
+		}
 		if name, _ := f.Val(dwarf.AttrName).(string); name != "" && f.Tag == dwarf.TagMember {
 			p.path = ts.memberPath(name) + p.path
 		}

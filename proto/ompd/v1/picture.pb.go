@@ -5423,7 +5423,9 @@ type Awaited struct {
 	// The code that reads the flag, where the program waits in a loop of its own.
 	Loop *Frame `protobuf:"bytes,4,opt,name=loop,proto3" json:"loop,omitempty"`
 	// The place at which a signal interrupted the program, if the handler waits.
-	Interrupted   *Frame `protobuf:"bytes,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	Interrupted *Frame `protobuf:"bytes,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	// Set if that loop sleeps for a time between two reads.
+	Sleeps        bool `protobuf:"varint,6,opt,name=sleeps,proto3" json:"sleeps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5491,6 +5493,13 @@ func (x *Awaited) GetInterrupted() *Frame {
 		return x.Interrupted
 	}
 	return nil
+}
+
+func (x *Awaited) GetSleeps() bool {
+	if x != nil {
+		return x.Sleeps
+	}
+	return false
 }
 
 // Lock is a lock, a critical or atomic section, or a mutex that threads wait for.
@@ -12301,14 +12310,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"\b_addressB\v\n" +
 	"\t_variableB\b\n" +
-	"\x06_child\"\xb2\x01\n" +
+	"\x06_child\"\xca\x01\n" +
 	"\aAwaited\x12\x14\n" +
 	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x1d\n" +
 	"\n" +
 	"only_these\x18\x02 \x01(\bR\tonlyThese\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xa6\x05\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\x12\x16\n" +
+	"\x06sleeps\x18\x06 \x01(\bR\x06sleeps\"\xa6\x05\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +

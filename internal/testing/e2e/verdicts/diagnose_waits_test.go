@@ -167,6 +167,7 @@ func spins() []expectation {
 			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
 		}
 		if way == 2 {
+			e.says[0] = "3 threads poll in "
 			e.never += " gcc-16" // its code reads a second variable, which is named as well
 		}
 		if way == 1 {

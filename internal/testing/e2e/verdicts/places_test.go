@@ -200,6 +200,30 @@ func TestSpinOnLocalVariables(t *testing.T) {
 	checkHangs(t, cases)
 }
 
+// TestPollingWithLock looks at a thread that polls a flag while it holds the lock that the other thread waits for. That
+// one would change the flag: both are in the verdict.
+func TestPollingWithLock(t *testing.T) {
+	var cases []hangCase
+	for way, has := range [][]string{
+		{
+			"polls in Shelf::take verdict_poll_locked.cc:24 until shelf.jars in main changes",
+			"holds lock shelf.key in main, acquired in Shelf::take verdict_poll_locked.cc:21, for which thread 0",
+			"release lock shelf.key in main while waiting",
+		},
+		{
+			"spins in fetch verdict_poll_locked.cc:49 until sacks changes", "holds critical section barn",
+			"for which thread 0", "release critical section barn while waiting",
+		},
+	} {
+		cases = append(cases, hangCase{
+			name: strconv.Itoa(way), program: "verdict_poll_locked", args: []string{strconv.Itoa(way)},
+			kind: picture.VerdictSpinning, has: append(has, "they wait for each other"),
+			lacks: []string{"the word at", "therefore"},
+		})
+	}
+	checkHangs(t, cases)
+}
+
 // TestLinesOfForks looks at threads in one of several regions that main forks: the frame of main has the line of that
 // region, whichever line the compiler gave the call.
 func TestLinesOfForks(t *testing.T) {

@@ -166,6 +166,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	}
 	if call == "" || w.Kind == picture.WaitSemaphore {
 		explainQueuedTasks(d.index, &v, "ends the wait")
+		explainSections(d.index, &v, "ends the wait")
 	}
 	return v
 }

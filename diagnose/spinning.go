@@ -109,6 +109,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 		"or waits for one that is."
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
 	explainQueuedTasks(d.index, &v, "changes "+flagName(d.waitTarget(w)))
+	explainSections(d.index, &v, "changes "+flagName(d.waitTarget(w)))
 	if w.Call == "" {
 		explainHeldLocks(d, &v, flagName(d.waitTarget(w)))
 	}

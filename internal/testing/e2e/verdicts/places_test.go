@@ -224,6 +224,41 @@ func TestPollingWithLock(t *testing.T) {
 	checkHangs(t, cases)
 }
 
+// TestSectionsWithoutThread looks at sections that wait for each other in a team with fewer threads, and at a hang of
+// as many sections as threads.
+func TestSectionsWithoutThread(t *testing.T) {
+	for way, kind := range []picture.VerdictKind{picture.VerdictSpinning, picture.VerdictNeverWoken} {
+		for _, form := range []string{"0", "1", "2"} {
+			for i, run := range handoverRuns(t, "verdict_sections", strconv.Itoa(way), form) {
+				if i%3 == 1 {
+					continue
+				}
+				says := "1 of 3 sections is not started, and the 2 threads of the team wait in others: it may be"
+				if i%3 == 2 {
+					says = "the team has 2 threads for 3 sections, and thread 0"
+				}
+				t.Run(strconv.Itoa(way)+"/"+form+"/"+handoverName(i, run), func(t *testing.T) {
+					kinds, words := hangOf(t, run)
+					switch {
+					case form == "1" && len(kinds) > 0:
+						t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+					case form == "1":
+					case !slices.Contains(kinds, kind):
+						t.Errorf("hangs %v, want %s:\n%s", kinds, kind, words)
+					case form == "0":
+						checkWords(t, words, []string{says, "as many threads as there are sections (here 3"}, nil)
+						if way == 0 {
+							checkWords(t, words, []string{"in await verdict_sections.c:20 until mail[0] changes"}, nil)
+						}
+					default:
+						checkWords(t, words, nil, []string{"as there are sections"})
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestLinesOfForks looks at threads in one of several regions that main forks: the frame of main has the line of that
 // region, whichever line the compiler gave the call.
 func TestLinesOfForks(t *testing.T) {

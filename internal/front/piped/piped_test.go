@@ -194,17 +194,16 @@ func TestBadFrames(t *testing.T) {
 	for name, say := range map[string]func(*pipe){
 		"too long": func(p *pipe) { _, _ = p.out.Write([]byte("\xff\xff\xff\xff12345")) },
 		"cut short": func(p *pipe) {
-			_,
-				_ = p.out.Write([]byte("\x00\x00\x00\x09\x00\x00\x00\x01C12"))
+			_, _ = p.out.Write([]byte("\x00\x00\x00\x09\x00\x00\x00\x01C12"))
 			p.out.Close()
 		},
 		"a number twice": func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindCall, watch) },
 		"number 0":       func(p *pipe) { p.say(0, kindCall, check) },
 		"after the end": func(p *pipe) {
 			p.say(1, kindCall, watch)
+			p.say(1, kindMessage, "{}") // the call goes on: frames of a call that has ended are no error
 			p.say(1, kindEnd, "")
-			p.say(1, kindMessage,
-				"{}")
+			p.say(1, kindMessage, "{}")
 		},
 		"a wrong kind": func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindStatus, "") },
 		"too many": func(p *pipe) {

@@ -267,7 +267,7 @@ func TestVerdictUnderQuota(t *testing.T) {
 		group := newGroup(t, "cpu")
 		quota := []string{
 			"8 threads of parallel regions compete for 0.5 processors' worth of time, a quota",
-			group.limit(t), "OMP_NUM_THREADS=1",
+			group.limit(t), "num_threads(8) at verdict_oversubscribed.c:45 requests more",
 		}
 		for _, e := range []expectation{
 			{args: []string{"0", "8"}, says: quota},

@@ -66,6 +66,7 @@ func watchedSpins(sanitizer string) []expectation {
 			e.certainty = picture.Certain
 		}
 		if way == "2" {
+			e.says[0] = "3 threads poll in "
 			e.never = "libgomp-bookworm-O1" // the pointer to the flag is named, too, or there is no verdict
 		}
 		out = append(out, e, expectation{program: "verdict_spin", args: []string{way, "1"}})

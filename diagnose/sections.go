@@ -7,10 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// sectionsOf is the sections construct in which all threads of a team are.
-type sectionsOf struct {
+// teamSections is the sections construct in which all threads of a team are.
+type teamSections struct {
 	total, left uint64 // left: sections that no thread has been given
-	line        string // of the first thread that was given several sections, which it executes one after the other
+	several     string // clause on the first thread that executes several sections, one after the other; or ""
 	evidence    string
 }
 
@@ -37,7 +37,7 @@ func explainSections(x *index, v *picture.Verdict, what string) {
 				"others: %s may be what %s.", s.left, s.total, is, size, one, what)
 		} else {
 			v.Explanation += fmt.Sprintf(" But the team has %s for %d sections, and %s: a section that is not "+
-				"started, or is over, may be what %s.", size, s.total, s.line, what)
+				"started, or is over, may be what %s.", size, s.total, s.several, what)
 		}
 		v.Evidence = append(v.Evidence, s.evidence)
 		v.Fix = fmt.Sprintf("execute sections that wait for each other by as many threads as there are sections (here "+
@@ -49,15 +49,15 @@ func explainSections(x *index, v *picture.Verdict, what string) {
 // sectionsOf returns the sections in which all members of a region are. It is not ok if there are as many threads as
 // sections, or if that is not known. GNU's runtime gives sections to threads one by one; clang's code gives each
 // thread a range of sections, which it executes one after the other.
-func (x *index) sectionsOf(r *picture.Region) (sectionsOf, bool) {
+func (x *index) sectionsOf(r *picture.Region) (teamSections, bool) {
 	if r == nil || !x.allMembersWait(r.ID) {
-		return sectionsOf{}, false
+		return teamSections{}, false
 	}
-	s := sectionsOf{}
+	s := teamSections{}
 	for _, lwp := range r.Threads {
 		t := x.threads[lwp]
 		if t == nil || t.Loop == nil || t.Loop.Schedule != "sections" {
-			return sectionsOf{}, false
+			return teamSections{}, false
 		}
 		l := t.Loop
 		switch {
@@ -67,14 +67,14 @@ func (x *index) sectionsOf(r *picture.Region) (sectionsOf, bool) {
 				s.total, l.Evidence)
 		case l.Left == nil && l.From != nil && l.To != nil && *l.From >= 0: // sections from 0
 			s.total = max(s.total, uint64(max(0, *l.To)+1))
-			if n := *l.To - *l.From + 1; n > 1 && s.line == "" {
-				s.line = fmt.Sprintf("%s executes %d of them, one after the other", x.threadName(lwp), n)
+			if n := *l.To - *l.From + 1; n > 1 && s.several == "" {
+				s.several = fmt.Sprintf("%s executes %d of them, one after the other", x.threadName(lwp), n)
 				s.evidence = fmt.Sprintf("%s was given sections %d to %d, from 0: %s", x.threadName(lwp), *l.From,
 					*l.To, l.Evidence)
 			}
 		default:
-			return sectionsOf{}, false
+			return teamSections{}, false
 		}
 	}
-	return s, s.left > 0 && s.left < s.total || s.line != ""
+	return s, s.left > 0 && s.left < s.total || s.several != ""
 }

@@ -108,10 +108,11 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 	v.Explanation = "With the memory as it is, the loop has no end. Every other thread is in such a loop, too, " +
 		"or waits for one that is."
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
-	explainQueuedTasks(d.index, &v, "changes "+flagName(d.waitTarget(w)))
-	explainSections(d.index, &v, "changes "+flagName(d.waitTarget(w)))
+	flag := flagName(d.waitTarget(w))
+	explainQueuedTasks(d.index, &v, "changes "+flag)
+	explainSections(d.index, &v, "changes "+flag)
 	if w.Call == "" {
-		explainHeldLocks(d, &v, flagName(d.waitTarget(w)))
+		explainHeldLocks(d, &v, flag)
 	}
 	explainPolled(d.index, &v, w)
 	return v

@@ -483,62 +483,48 @@ func (p *Program) releasesIn(
 	}
 }
 
-// Handed lists the functions of the program that a thread has passed to unfinished calls, such as those of
-// regions. Other threads may be about to execute them.
-func (p *Program) Handed(t *Thread) []uint64 {
-	var out []uint64
-	for i := range min(len(t.Frames), maxFrames) {
-		fr := &t.Frames[i]
-		if !fr.User || p.isUnfollowed(fr.lookup()) {
-			continue
-		}
-		f := p.functionAt(fr.lookup())
-		if f == nil {
-			continue
-		}
-		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
-			out = append(out, p.sitesOf(f)[s.Index].callbacks...)
-		}
-	}
-	return out
-}
-
-// MayHand lists the functions of the program that Handed lists, and perhaps others. It follows values only if single
-// instructions do not show them.
-func (p *Program) MayHand(t *Thread) []uint64 {
-	var out []uint64
-	for i := range min(len(t.Frames), maxFrames) {
-		fr := &t.Frames[i]
-		if !fr.User || p.isUnfollowed(fr.lookup()) {
-			continue
-		}
-		f := p.functionAt(fr.lookup())
-		if f == nil {
-			continue
-		}
-		if o := p.outlineOf(f); o.known {
-			out = append(out, o.functions...)
-			continue
-		}
-		for i := range p.sitesOf(f) {
-			out = append(out, f.sites[i].callbacks...)
-		}
-	}
-	return out
-}
-
-// Entered lists the functions of the program on a thread's stack.
-func (p *Program) Entered(t *Thread) []uint64 {
-	var out []uint64
+// followedFrames calls visit for each frame of a thread with a function whose code is followed.
+func (p *Program) followedFrames(t *Thread, visit func(fr *Frame, f *function)) {
 	for i := range min(len(t.Frames), maxFrames) {
 		fr := &t.Frames[i]
 		if !fr.User || p.isUnfollowed(fr.lookup()) {
 			continue
 		}
 		if f := p.functionAt(fr.lookup()); f != nil {
-			out = append(out, f.entry)
+			visit(fr, f)
 		}
 	}
+}
+
+// Handed lists the functions of the program that a thread has passed to unfinished calls, such as those of
+// regions. Other threads may be about to execute them.
+func (p *Program) Handed(t *Thread) (out []uint64) {
+	p.followedFrames(t, func(fr *Frame, f *function) {
+		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
+			out = append(out, p.sitesOf(f)[s.Index].callbacks...)
+		}
+	})
+	return out
+}
+
+// MayHand lists the functions of the program that Handed lists, and perhaps others. It follows values only if single
+// instructions do not show them.
+func (p *Program) MayHand(t *Thread) (out []uint64) {
+	p.followedFrames(t, func(_ *Frame, f *function) {
+		if o := p.outlineOf(f); o.known {
+			out = append(out, o.functions...)
+			return
+		}
+		for i := range p.sitesOf(f) {
+			out = append(out, f.sites[i].callbacks...)
+		}
+	})
+	return out
+}
+
+// Entered lists the functions of the program on a thread's stack.
+func (p *Program) Entered(t *Thread) (out []uint64) {
+	p.followedFrames(t, func(_ *Frame, f *function) { out = append(out, f.entry) })
 	return out
 }
 

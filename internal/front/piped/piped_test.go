@@ -201,7 +201,7 @@ func TestBadFrames(t *testing.T) {
 		"number 0":       func(p *pipe) { p.say(0, kindCall, check) },
 		"after the end": func(p *pipe) {
 			p.say(1, kindCall, watch)
-			p.say(1, kindMessage, "{}") // the call goes on: frames of a call that has ended are no error
+			p.say(1, kindMessage, "{}") // it keeps the call open: a frame of an ended call is no error
 			p.say(1, kindEnd, "")
 			p.say(1, kindMessage, "{}")
 		},

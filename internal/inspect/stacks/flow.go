@@ -416,6 +416,12 @@ func (c *Code) IsFixed(addr uint64) bool {
 	return m != nil && m.Perm&callbacks.PermWrite == 0 && c.ModuleOf(addr) != nil
 }
 
+// IsExecutable reports whether the memory at addr can be executed.
+func (c *Code) IsExecutable(addr uint64) bool {
+	m := libc.MappingAt(c.mappings(), addr)
+	return m != nil && m.Perm&callbacks.PermExec != 0
+}
+
 // Extent finds the local variable of a frame around addr.
 func (c *Code) Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool) {
 	if c.Symbols == nil {

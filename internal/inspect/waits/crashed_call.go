@@ -3,8 +3,6 @@ package waits
 import (
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -20,7 +18,7 @@ func (wf *Finder) crashedWait(n *teams.Thread) (wait, bool) {
 	if n.LWP != wf.About.CrashedLWP || from >= len(st.Frames) {
 		return wait{}, false
 	}
-	jumped := !wf.isCode(st.Frames[from].PC)
+	jumped := !wf.Code.IsExecutable(st.Frames[from].PC)
 	if !jumped && !wf.hasFault(n) {
 		return wait{}, false
 	}
@@ -47,10 +45,4 @@ func (wf *Finder) crashedWait(n *teams.Thread) (wait, bool) {
 func (wf *Finder) hasFault(n *teams.Thread) bool {
 	_, raised := stacks.RaisedFault(wf.About)
 	return raised && n.LWP == wf.About.CrashedLWP
-}
-
-// isCode reports whether the memory at an address can be executed.
-func (wf *Finder) isCode(addr uint64) bool {
-	m := libc.MappingAt(stacks.MappingsOf(wf.Target), addr)
-	return m != nil && m.Perm&callbacks.PermExec != 0
 }

@@ -240,18 +240,26 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 // commonFunction returns the innermost function that contains both places, as its frame of either place. Both
 // places are in the code of one function; the lists have the innermost frame first.
 func commonFunction(a, b []picture.Frame) (inA, inB picture.Frame) {
-	inB = b[len(b)-1]
+	n := commonFrames(a, b)
+	if n == 0 {
+		return picture.Frame{}, b[len(b)-1]
+	}
+	return a[len(a)-n], b[len(b)-n]
+}
+
+// commonFrames returns the number of functions that contain two places, both with the innermost frame first: the
+// outermost one, and those inlined there by the same calls.
+func commonFrames(a, b []picture.Frame) int {
 	for i := 1; i <= min(len(a), len(b)); i++ {
 		x, y := a[len(a)-i], b[len(b)-i]
 		if x.Function != y.Function {
-			break
+			return i - 1
 		}
-		inA, inB = x, y
 		if x.File != y.File || x.Line != y.Line { // the inlined calls differ
-			break
+			return i
 		}
 	}
-	return inA, inB
+	return min(len(a), len(b))
 }
 
 // findLeaks returns the places at which code that acquires the lock of w continues without releasing it.

@@ -319,21 +319,6 @@ func (s *spins) loopAt(pc uint64, loop *spin.Loop) *picture.Awaited {
 		rtl.Sleeps)}
 }
 
-// commonFrames returns the number of functions that contain two places, both with the innermost frame first: the
-// outermost one, and those inlined there by the same calls.
-func commonFrames(a, b []picture.Frame) int {
-	for i := 1; i <= min(len(a), len(b)); i++ {
-		x, y := a[len(a)-i], b[len(b)-i]
-		if x.Function != y.Function {
-			return i - 1
-		}
-		if x.File != y.File || x.Line != y.Line { // the inlined calls differ
-			return i
-		}
-	}
-	return min(len(a), len(b))
-}
-
 // newWait returns the wait for one of some words; first is shown.
 func (s *spins) newWait(words []spin.Word, first spin.Word, loop *spin.Loop) wait {
 	w := wait{address: first.Address, variable: first.Address, words: words, written: loop.Written}

@@ -12,9 +12,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -45,6 +47,27 @@ type Client struct {
 	conn       *grpc.ClientConn
 }
 
+// firstCalls repeats calls that open a connection if it is closed without an answer: a server that is flooded
+// over TCP closes the oldest connection that has no admitted call yet. Such a connection had no targets, and targets
+// that a call opened were freed with it.
+const firstCalls = `{"methodConfig": [{
+	"name": [
+		{"service": "ompd.v1.InspectionService", "method": "OpenTarget"},
+		{"service": "ompd.v1.InspectionService", "method": "ListTargets"},
+		{"service": "ompd.v1.InspectionService", "method": "FindProcesses"}
+	],
+	"retryPolicy": {
+		"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "0.4s", "backoffMultiplier": 2,
+		"retryableStatusCodes": ["UNAVAILABLE"]
+	}
+}]}`
+
+// connecting bounds the time between attempts to connect, so that firstCalls has several in its second.
+var connecting = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 2, MaxDelay: time.Second},
+	MinConnectTimeout: 20 * time.Second,
+}
+
 // Dial returns a client for a server at unix:///path or tcp://host:port. The first call connects, and returns the
 // error if the server cannot be reached.
 func Dial(address string, o Options) (*Client, error) {
@@ -66,6 +89,9 @@ func Dial(address string, o Options) (*Client, error) {
 		secure = credentials.NewTLS(o.TLS)
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(secure)}
+	if ok {
+		options = append(options, grpc.WithDefaultServiceConfig(firstCalls), grpc.WithConnectParams(connecting))
+	}
 	if o.Token != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearer{o.Token, o.TLS != nil}))
 	}

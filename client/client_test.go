@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,4 +110,69 @@ func TestClient(t *testing.T) {
 	if _, err := client.Dial("localhost:1", client.Options{}); err == nil {
 		t.Error("an address without a scheme")
 	}
+}
+
+// TestFirstCallAgain opens a core through a relay that closes the first connections, before and after the server's
+// first bytes, as a server under a flood does.
+func TestFirstCallAgain(t *testing.T) {
+	address := serve(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go relay(t, conn, strings.TrimPrefix(address, "unix://"), n < 2, n == 0)
+		}
+	}()
+	c, err := client.Dial("tcp://"+l.Addr().String(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	core, err := filepath.Abs(filepath.Join("..", "testdata", "golden", "llvm-deadlock", "core.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := c.OpenCore(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pic, err := target.Picture(t.Context()); err != nil || len(pic.Threads) == 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// relay copies between a connection and a new one to the socket at path, until one of them is closed. If close is
+// set, it closes both after the first bytes of the client; if silent is not set, the client first gets those of the
+// server.
+func relay(t *testing.T, conn net.Conn, path string, close, silent bool) {
+	defer conn.Close()
+	server, err := net.Dial("unix", path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer server.Close()
+	if close {
+		b := make([]byte, 4096)
+		n, _ := conn.Read(b)
+		_, _ = server.Write(b[:n])
+		if !silent {
+			n, _ = server.Read(b)
+			_, _ = conn.Write(b[:n])
+			_, _ = conn.Read(b)
+		}
+		return
+	}
+	go func() {
+		_, _ = io.Copy(server, conn)
+		server.Close()
+	}()
+	_, _ = io.Copy(conn, server)
 }

@@ -153,17 +153,39 @@ func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool
 // mayGive reports whether a call in f may release a lock that the callee has not acquired.
 func (p *Program) mayGive(f *function, callee func(entry uint64) bool) bool {
 	o := p.outlineOf(f)
-	gives := func(s site) bool {
-		switch s.kind {
-		case calleeListed:
-			return isGiven(s.call) && familySet(s.call.Family)&handedOver != 0
-		case calleeFollowed:
-			return callee(s.entry)
-		}
-		return false
-	}
+	gives := func(s site) bool { return s.mayGive(callee) }
 	return !o.known || slices.ContainsFunc(o.calls, gives) || slices.ContainsFunc(o.named, gives) ||
 		slices.ContainsFunc(o.functions, callee)
+}
+
+// mayGiveFrom reports whether a call that f makes from the point of a frame on may release a lock that the callee has
+// not acquired. innermost is set if the frame's function has called no function of the program. Calls before the point
+// are most of those in a function that chooses one of many templates.
+func (p *Program) mayGiveFrom(f *function, fr *Frame, innermost bool) bool {
+	o, callee := p.outlineOf(f), p.gives.SummaryOf
+	after, unfinished, ok := f.flow.TargetsAfter(flow.Point{PC: fr.PC, Exact: fr.Exact})
+	if !o.known || !ok {
+		return p.mayGive(f, callee)
+	}
+	if s := p.site(flow.CallSite{Target: unfinished}); innermost || s.kind == calleeListed {
+		after = append(after, unfinished)
+	}
+	return slices.ContainsFunc(after, func(t symbolic.Target) bool {
+		s := p.site(flow.CallSite{Target: t})
+		return s.mayGive(callee)
+	}) || slices.ContainsFunc(o.named, func(s site) bool { return s.mayGive(callee) }) ||
+		slices.ContainsFunc(o.functions, callee)
+}
+
+// mayGive reports whether the call at s may release a lock that the callee has not acquired.
+func (s *site) mayGive(callee func(entry uint64) bool) bool {
+	switch s.kind {
+	case calleeListed:
+		return isGiven(s.call) && familySet(s.call.Family)&handedOver != 0
+	case calleeFollowed:
+		return callee(s.entry)
+	}
+	return false
 }
 
 // siteOpenings returns the first effects of each call of f on locks; nil if no call has any.
@@ -436,7 +458,7 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 			continue
 		}
 		if f := p.functionAt(fr.lookup()); f != nil && !p.isUnfollowed(fr.lookup()) &&
-			!(OfOpenMP(family) && isApart(p, f)) && p.mayGive(f, p.gives.SummaryOf) &&
+			!(OfOpenMP(family) && isApart(p, f)) && p.mayGiveFrom(f, fr, len(inner) == 0) &&
 			(len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
 			p.releasesIn(t, i, f, family, inner, add)
 		}

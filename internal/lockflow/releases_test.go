@@ -30,6 +30,8 @@ func TestReleases(t *testing.T) {
 		"of":    "call omp_unset_lock",
 		"given": "call work\nfirst 64\ncall of",
 		"any":   "call work\nresult 0\ncall omp_unset_lock",
+		"gone":  "first 64\ncall omp_unset_lock\ncall give\ncall work",
+		"again": "first 64\ncall omp_unset_lock\ncall work\ncall again",
 	})
 	tests := []struct {
 		name  string
@@ -53,6 +55,8 @@ func TestReleases(t *testing.T) {
 		{"in the call that it is handed to", []any{"forms", 1}, "known"},
 		{"a lock that is destroyed", []any{"work", 0, "made", 0}, "none"},
 		{"a function that releases its argument", []any{"work", 0, "given", 0}, "known"},
+		{"released before", []any{"work", 0, "gone", 3}, "none"},
+		{"released before, and then it calls itself", []any{"work", 0, "again", 2}, "known"},
 		{"it is not known which", []any{"work", 0, "any", 0}, "perhaps"},
 	}
 	p := code.open(nil)

@@ -24,6 +24,45 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 	}
 }
 
+// TargetsAfter returns the targets of the calls that the function may still make after a point, and of its jumps out,
+// as far as instructions show them. The target of the unfinished call at the point is separate, and empty if there is
+// none. Values are not followed. It is not ok if all calls of the function may be made after the point: if it calls
+// itself or setjmp there, or if its code is unreadable.
+func (f *Function) TargetsAfter(at Point) (after []symbolic.Target, unfinished symbolic.Target, ok bool) {
+	if f.ensureDecoded() != nil {
+		return nil, symbolic.Target{}, false
+	}
+	now, ok := f.indexAt(at)
+	if !ok || f.returnsTwice {
+		return nil, symbolic.Target{}, false
+	}
+	seen := f.reachAfter(now)
+	for i := range f.insts {
+		isAfter := seen.contains(i) || at.Exact && i == now
+		if !isAfter && i != now {
+			continue
+		}
+		t, leads := f.branchTarget(i)
+		switch {
+		case !leads || t.Entry == 0 && t.Slot == 0:
+			continue
+		case f.isInside(t.Entry):
+			if isAfter && slices.ContainsFunc(f.insts[i].Uops, isCall) {
+				return nil, symbolic.Target{}, false
+			}
+			continue
+		}
+		t.Name = f.x.Stub(t)
+		if isAfter {
+			after = append(after, t)
+		}
+		if i == now && !at.Exact {
+			unfinished = t
+		}
+	}
+	return after, unfinished, true
+}
+
 // isCall reports whether a micro-operation calls a function.
 func isCall(u lift.Uop) bool { return u.Code == lift.UopCall }
 

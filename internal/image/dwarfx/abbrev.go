@@ -28,6 +28,7 @@ const (
 	keepStrBase
 	keepAddrBase
 	keepRangesBase
+	keepLocation
 	keptCount
 )
 
@@ -81,6 +82,8 @@ func keepRare(attr uint64) kept {
 		return keepAddrBase
 	case atRnglistsBase:
 		return keepRangesBase
+	case atLocation:
+		return keepLocation
 	}
 	return keepNone
 }

@@ -2,9 +2,14 @@ package dwarfx
 
 // Tags of the relevant entries (DW_TAG_…).
 const (
+	tagLexicalBlock      = 0x0b
 	tagCompileUnit       = 0x11
+	tagCommonBlock       = 0x1a
 	tagInlinedSubroutine = 0x1d
+	tagModule            = 0x1e
 	tagSubprogram        = 0x2e
+	tagVariable          = 0x34
+	tagNamespace         = 0x39
 	tagSkeletonUnit      = 0x4a
 )
 
@@ -12,6 +17,7 @@ const (
 // and old linkage names have numbers of vendors.
 const (
 	atSibling        = 0x01
+	atLocation       = 0x02
 	atName           = 0x03
 	atStmtList       = 0x10
 	atLowPC          = 0x11
@@ -116,6 +122,9 @@ const (
 	// maxRows bounds the line table of one unit; the largest generated
 	// sources have some hundred thousand rows.
 	maxRows = 1 << 22
+	// maxVariableWork bounds the attributes without a size that one search for variables skips, in
+	// addition to the bytes of the section.
+	maxVariableWork = 1 << 26
 	// maxFiles bounds the directories and the files of a line table, each;
 	// big units have some thousand.
 	maxFiles = 1 << 16

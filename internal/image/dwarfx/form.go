@@ -53,8 +53,8 @@ func (f format) fixedSize(form uint16) int {
 	return -1
 }
 
-// read reads a value of the given form. Inline strings are kept as their position, blocks as 0. An
-// unknown form makes the cursor bad, because the next value cannot be found.
+// read reads a value of the given form. Inline strings are kept as their position, blocks as their first
+// byte. An unknown form makes the cursor bad, because the next value cannot be found.
 func (f format) read(c *cursor, form uint16) value {
 	if form == formIndirect {
 		form = uint16(c.Uleb())
@@ -75,23 +75,41 @@ func (f format) read(c *cursor, form uint16) value {
 		c.SkipString()
 		return value{form, uint64(pos)}
 	case formBlock, formExprloc:
-		c.Take(c.Uleb())
+		return c.block(form, c.Uleb())
 	case formBlock1:
-		c.Take(uint64(c.U8()))
+		return c.block(form, uint64(c.U8()))
 	case formBlock2:
-		c.Take(uint64(c.U16()))
+		return c.block(form, uint64(c.U16()))
 	case formBlock4:
-		c.Take(uint64(c.U32()))
+		return c.block(form, uint64(c.U32()))
 	default:
 		c.Fail()
 	}
 	return value{form: form}
 }
 
+// block skips a block of n bytes.
+func (c *cursor) block(form uint16, n uint64) value {
+	v := value{form: form}
+	if b := c.Take(n); len(b) > 0 {
+		v.u = uint64(b[0])
+	}
+	return v
+}
+
 // isAddr reports whether the form holds or indexes an address.
 func (v value) isAddr() bool {
 	switch v.form {
 	case formAddr, formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4, formGNUAddrIndex:
+		return true
+	}
+	return false
+}
+
+// isBlock reports whether the form holds bytes, such as an expression.
+func (v value) isBlock() bool {
+	switch v.form {
+	case formBlock, formBlock1, formBlock2, formBlock4, formExprloc:
 		return true
 	}
 	return false

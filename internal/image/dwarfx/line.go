@@ -105,10 +105,18 @@ func (t *lineTable) run() {
 		return
 	}
 	t.ran = true
-	m := machine{t: t}
-	m.reset()
-	for !t.c.Bad && t.c.Pos < len(t.c.Data) && len(t.rows) < maxRows && !t.u.d.full {
-		m.step(&t.c)
+	// The rows are counted first: a growing list takes three times the memory, and new memory costs more than the
+	// program.
+	counter, c := machine{t: t, counting: true}, t.c
+	for counter.reset(); counter.runs(&c) && counter.count < maxRows; {
+		counter.step(&c)
+	}
+	if t.u.d.take(uintptr(counter.count) * unsafe.Sizeof(row{})) {
+		t.rows = make([]row, 0, counter.count)
+		m := machine{t: t}
+		for m.reset(); m.runs(&t.c) && len(t.rows) < maxRows; {
+			m.step(&t.c)
+		}
 	}
 	t.seqs.Seal()
 	t.c = cursor{}
@@ -116,11 +124,17 @@ func (t *lineTable) run() {
 
 // machine is the state of a running line program.
 type machine struct {
-	t     *lineTable
-	first int // index of the sequence's first row
-	row   row
-	line  int64
+	t *lineTable
+	// counting is set to only count the rows, without keeping anything.
+	counting bool
+	count    int
+	first    int // index of the sequence's first row
+	row      row
+	line     int64
 }
+
+// runs reports whether the program continues at c.
+func (m *machine) runs(c *cursor) bool { return !c.Bad && c.Pos < len(c.Data) && !m.t.u.d.full }
 
 // reset starts a sequence.
 func (m *machine) reset() {
@@ -131,8 +145,9 @@ func (m *machine) reset() {
 
 // emit adds a row.
 func (m *machine) emit() {
-	m.row.line = uint32(clampInt(uint64(m.line)))
-	if m.t.u.d.take(2 * unsafe.Sizeof(row{})) { // the list grows
+	m.count++
+	if !m.counting {
+		m.row.line = uint32(clampInt(uint64(m.line)))
 		m.t.rows = append(m.t.rows, m.row)
 	}
 }
@@ -197,6 +212,9 @@ func (m *machine) extended(c *cursor) {
 	start := uint64(c.Pos)
 	args := c.Take(n)
 	if len(args) == 0 {
+		return
+	}
+	if m.counting {
 		return
 	}
 	switch args[0] {

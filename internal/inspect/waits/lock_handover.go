@@ -60,7 +60,12 @@ func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
 	if g.entered == nil {
 		g.entered = lh.functionsOf(flows.Program.Entered)
 	}
+	inModule := lh.code.ModuleOf(lock.Address) != nil
 	return slices.ContainsFunc(g.entered, func(entry uint64) bool {
+		// The code of a module contains addresses in modules. Only generated code contains addresses on the heap.
+		if !inModule && lh.code.ModuleOf(entry) != nil {
+			return false
+		}
 		r, ok := flows.Program.FunctionReleases(entry, lock)
 		return ok && r.Known
 	})

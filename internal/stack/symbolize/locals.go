@@ -61,24 +61,31 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 			return nil
 		}
 		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc, tls: m.storageOf(f)}
-		if l.body = m.bodyAt(vs, pc); l.body != nil {
-			l.unit, l.types = l.body.unit, vs.typesIn(languageOf(l.body.unit))
-			begin(l)
-			l.walk(&cursor{body: l.body}, scope{})
-			walked = l
-			return nil
-		}
-		r := vs.data.Reader()
-		if l.unit, err = r.SeekPC(pc); err != nil {
+		r, err := l.entriesIn(m)
+		if err != nil {
 			return err
 		}
-		l.types = vs.typesIn(languageOf(l.unit))
 		begin(l)
 		l.walk(r, scope{})
 		walked = l
 		return nil
 	})
 	return walked
+}
+
+// entriesIn returns the entries of the function around pc, or of its whole unit, and sets the unit and its types.
+func (l *locals) entriesIn(m *module) (r entries, err error) {
+	if l.body = m.bodyAt(l.vs, l.pc); l.body != nil {
+		l.unit, r = l.body.unit, &cursor{body: l.body}
+	} else {
+		all := l.vs.data.Reader()
+		if l.unit, err = all.SeekPC(l.pc); err != nil {
+			return nil, err
+		}
+		r = all
+	}
+	l.types = l.vs.typesIn(languageOf(l.unit))
+	return r, nil
 }
 
 // locals searches for a local variable.

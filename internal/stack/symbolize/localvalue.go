@@ -51,13 +51,12 @@ func (m *module) findValued(at valueKey) *valueLocation {
 	if vs.data == nil {
 		return nil
 	}
-	r := vs.data.Reader()
-	unit, err := r.SeekPC(at.pc)
+	var out []valueLocation
+	l := locals{vs: vs, pc: at.pc}
+	r, err := l.entriesIn(m)
 	if err != nil {
 		return nil
 	}
-	var out []valueLocation
-	l := locals{vs: vs, types: vs.typesIn(languageOf(unit)), pc: at.pc}
 	l.visit = func(e *dwarf.Entry, _ scope) {
 		name, typ := vs.nameAndType(e)
 		if name != at.name || typ == 0 {
@@ -67,7 +66,7 @@ func (m *module) findValued(at valueKey) *valueLocation {
 		if !ok || size > 8 {
 			return
 		}
-		if loc := vs.locationAt(e, unit, at.pc); loc != nil {
+		if loc := vs.locationAt(e, l.unit, at.pc); loc != nil {
 			out = append(out, valueLocation{loc: loc, size: int(size), signed: l.types.isSigned(typ)})
 		}
 	}

@@ -34,6 +34,7 @@ type module struct {
 
 	haveDWARF bool
 	dwarf     *dwarfx.Data // may be nil
+	dwarfFile *elfx.File   // the file of dwarf
 	alt       *debugFile
 	wantLines bool // source lines were requested
 
@@ -162,7 +163,15 @@ func (m *module) openDWARF(f *elfx.File, file string) {
 			alt = dwarfx.New(sectionsOf(m.alt.File), nil, m.finder.memory)
 		}
 	}
-	m.dwarf = dwarfx.New(sectionsOf(f), alt, m.finder.memory)
+	m.dwarf, m.dwarfFile = dwarfx.New(sectionsOf(f), alt, m.finder.memory), f
+}
+
+// dwarfOf returns the debug information of a file of the module.
+func (m *module) dwarfOf(f *elfx.File) *dwarfx.Data {
+	if m.dwarf != nil && m.dwarfFile == f {
+		return m.dwarf
+	}
+	return dwarfx.New(sectionsOf(f), nil, m.finder.memory)
 }
 
 // sectionsOf loads the sections of a file for package dwarfx.

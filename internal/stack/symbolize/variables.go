@@ -4,22 +4,17 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-const (
-	// maxVariableInfo bounds the debug information that is searched for a variable, in bytes:
-	// reading more takes seconds.
-	maxVariableInfo = 64 << 20
-	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer from that
-	// many bytes.
-	maxVariableWork = 64 << 20
-)
+// maxVariableInfo bounds the debug information that is searched for a variable, in bytes: reading
+// more takes seconds.
+const maxVariableInfo = 64 << 20
 
 // VariableName names the data at addr in the program's notation: "accts[1].lock", or just the variable;
 // in Fortran "accts(2)%lock". ok is false without the debug information, or if there are several
@@ -68,6 +63,7 @@ type variable struct {
 
 // variables are the static variables of a module, and the debug information for other variables.
 type variables struct {
+	file           *elfx.File           // with the debug information
 	data           *dwarf.Data          // may be nil
 	addrs          []byte               // .debug_addr
 	locs, loclists []byte               // .debug_loc, .debug_loclists
@@ -114,7 +110,7 @@ func (m *module) variables() *variables {
 		return vs
 	}
 	vs.listed = true
-	_ = vs.read(m.finder.memory)
+	_ = vs.read(m.dwarfOf(vs.file), m.finder.memory)
 	slices.SortStableFunc(vs.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
 	return vs
 }
@@ -140,7 +136,7 @@ func (m *module) variableInfo() *variables {
 	if err != nil {
 		return m.vars
 	}
-	m.vars.data, m.vars.info = data, info
+	m.vars.file, m.vars.data, m.vars.info = file, data, info
 	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs,
 		".debug_loclists": &m.vars.loclists} {
 		*to, _, _ = file.Section(name)
@@ -148,71 +144,40 @@ func (m *module) variableInfo() *variables {
 	return m.vars
 }
 
-func (vs *variables) read(l *budget.Ledger) (err error) {
+// read reads the static variables. units is the same debug information: most of its entries are skipped.
+func (vs *variables) read(units *dwarfx.Data, l *budget.Ledger) (err error) {
 	defer elfx.Recover("variables", &err)
 	r := vs.data.Reader()
-	var unit unitInfo
-	work := 0
-	for common := false; ; {
-		e, err := nextEntry(r, &work)
+	for u := range units.Units {
+		e, err := entryAt(r, u.Entry())
 		if e == nil || err != nil {
 			return err
 		}
-		switch e.Tag {
-		case dwarf.TagCompileUnit, dwarf.TagSkeletonUnit:
-			unit = newUnit(e)
-			vs.split = cmp.Or(vs.split, splitFileName(e))
-		case dwarf.TagVariable:
-			if err := vs.addVariable(e, unit, common, l); err != nil {
-				return err
-			}
-		case dwarf.TagCommonDwarfBlock:
-			common = e.Children
-			continue // its members follow
-		case dwarf.TagSubprogram, dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule:
-		case 0:
-			common = false
-		default:
-			if err := skipChildren(r, e, &work); err != nil {
-				return err
-			}
+		if e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
+			continue
 		}
-	}
-}
-
-// nextEntry reads an entry and counts the work.
-func nextEntry(r *dwarf.Reader, work *int) (*dwarf.Entry, error) {
-	if *work > maxVariableWork {
-		return nil, fmt.Errorf("%w: more debug information than is searched for variables", elfx.ErrDamaged)
-	}
-	e, err := r.Next()
-	if e != nil {
-		*work += 1 + len(e.Field)
-	}
-	return e, err
-}
-
-// skipChildren skips the children of e.
-func skipChildren(r *dwarf.Reader, e *dwarf.Entry, work *int) error {
-	if !e.Children {
-		return nil
-	}
-	if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
-		r.Seek(next)
-		return nil
-	}
-	for depth := 1; depth > 0; {
-		e, err := nextEntry(r, work)
-		if e == nil || err != nil {
+		unit := newUnit(e)
+		vs.split = cmp.Or(vs.split, splitFileName(e))
+		complete := u.Variables(func(v dwarfx.Variable) bool {
+			if v.Operation != opAddr && v.Operation != opAddrx {
+				return true
+			}
+			if e, err = entryAt(r, v.Entry); e != nil && err == nil {
+				err = vs.addVariable(e, unit, v.Common, l)
+			}
+			return e != nil && err == nil
+		})
+		if e == nil || err != nil || !complete {
 			return err
-		}
-		if e.Tag == 0 {
-			depth--
-		} else if e.Children {
-			depth++
 		}
 	}
 	return nil
+}
+
+// entryAt reads the entry at an offset.
+func entryAt(r *dwarf.Reader, off uint64) (*dwarf.Entry, error) {
+	r.Seek(dwarf.Offset(off))
+	return r.Next()
 }
 
 // unitInfo is the common data of a compilation unit's entries.

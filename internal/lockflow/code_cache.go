@@ -9,6 +9,13 @@ type codeCache struct {
 	names   map[uint64]named
 	bounds  map[uint64]extent
 	classes map[uint64]Class
+	parts   map[uint64]partOf
+}
+
+// partOf is the answer of PartOf.
+type partOf struct {
+	entry uint64
+	ok    bool
 }
 
 // named is the answer of Resolve.
@@ -21,7 +28,8 @@ type named struct {
 type extent struct{ low, high uint64 }
 
 func newCodeCache(code Code) *codeCache {
-	return &codeCache{Code: code, names: map[uint64]named{}, bounds: map[uint64]extent{}, classes: map[uint64]Class{}}
+	return &codeCache{Code: code, names: map[uint64]named{}, bounds: map[uint64]extent{}, classes: map[uint64]Class{},
+		parts: map[uint64]partOf{}}
 }
 
 // Resolve names the function that starts at addr, or the function that the pointer at addr points to.
@@ -43,6 +51,16 @@ func (c *codeCache) Bounds(pc uint64) (low, high uint64, ok bool) {
 		c.bounds[pc] = extent{low, high}
 	}
 	return low, high, ok
+}
+
+// PartOf returns the entry of the function that has a part at low.
+func (c *codeCache) PartOf(low uint64) (entry uint64, ok bool) {
+	x, known := c.parts[low]
+	if !known {
+		x.entry, x.ok = c.Code.PartOf(low)
+		c.parts[low] = x
+	}
+	return x.entry, x.ok
 }
 
 // Class classifies the code at pc by its owner.

@@ -142,8 +142,11 @@ func (p *program) Resolve(addr uint64) (symbolic.Target, bool) {
 	return symbolic.Target{Name: name}, ok
 }
 
-// ColdPartOf finds none: each function is one part.
-func (p *program) ColdPartOf(uint64) (entry uint64, ok bool) { return 0, false }
+// PartOf finds none, since each function is in one place.
+func (p *program) PartOf(uint64) (entry uint64, ok bool) { return 0, false }
+
+// Parts returns none.
+func (p *program) Parts(uint64) []uint64 { return nil }
 
 func (p *program) Lookup(name string) (uint64, bool) {
 	p.lookups++

@@ -140,8 +140,12 @@ func (d *departures) addPassed(lock Lock) {
 			w := &passedCalls{departures: d, lock: lock, frame: &candidate{f: f, at: d.p.PointOf(t, i)}}
 			before := f.flow.CalledBefore(w.frame.at)
 			sites := d.p.sitesOf(f)
+			now, isCall := f.flow.SiteAt(w.frame.at)
 			for k := range sites {
-				if s := &sites[k]; slices.ContainsFunc(before, func(c flow.Call) bool { return c.PC == s.PC }) {
+				s := &sites[k]
+				passed := slices.ContainsFunc(before, func(c flow.Call) bool { return c.PC == s.PC })
+				// A function that ended in a tail call has no frame.
+				if passed || isCall && k == now.Index && !d.p.isCalled(t, i, s.entry) {
 					w.follow([]call{{f, s.PC, s.Return == 0}}, []*site{s})
 				}
 			}

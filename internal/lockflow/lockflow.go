@@ -63,12 +63,14 @@ const (
 
 // Code provides the facts about a process that are needed to follow its code.
 type Code interface {
-	// Bounds returns the function around pc, as [low, high).
+	// Bounds returns the function around pc, or the part of a function in a place of its own, as [low, high).
 	Bounds(pc uint64) (low, high uint64, ok bool)
+	// PartOf returns the entry of the function that has a part in a place of its own at low, 0 if it is unknown.
+	PartOf(low uint64) (entry uint64, ok bool)
+	// Parts returns the starts of such parts of the function at entry, as far as they are known.
+	Parts(entry uint64) []uint64
 	// Resolve returns the function that starts at addr, or that the pointer at addr leads to.
 	Resolve(addr uint64) (symbolic.Target, bool)
-	// ColdPartOf returns the entry of the function that has a separate part at low, [low, high) of Bounds.
-	ColdPartOf(low uint64) (entry uint64, ok bool)
 	// Lookup returns the entry of the function with a name.
 	Lookup(name string) (entry uint64, ok bool)
 	// Class returns the class of the code at pc.

@@ -1,7 +1,6 @@
 package lockflow
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
@@ -112,55 +111,6 @@ const (
 	calleeHarmless                   // the same, and has no effect on locks of the program or of threads
 	calleeLockLike                   // has unknown effects on locks of threads
 )
-
-// functionAt returns the function around pc; nil if its code is unreadable.
-func (p *Program) functionAt(pc uint64) *function {
-	if f, ok := p.around[pc]; ok {
-		return f
-	}
-	low, high, ok := p.cfg.Code.Bounds(pc)
-	if !ok {
-		p.around[pc] = nil
-		return nil
-	}
-	f := p.functionFrom(low, high)
-	p.around[pc] = f
-	return f
-}
-
-// functionFrom returns the code at [low, high) as a function; nil if it is unreadable.
-func (p *Program) functionFrom(low, high uint64) *function {
-	f, known := p.functions[low]
-	if known {
-		return f
-	}
-	g, err := flow.New(p.flowConfig(), low, high)
-	switch {
-	case err == nil:
-		f = &function{entry: low, flow: g, points: map[place]*point{}, locks: map[string]*familySites{}}
-	case errors.Is(err, flow.ErrSpent):
-		p.cut++
-	case errors.Is(err, flow.ErrUnread):
-		p.unread = true
-	}
-	p.functions[low] = f
-	return f
-}
-
-// codeFrom returns the code that a call or a jump to entry executes: a function or, if entry is inside one, the rest of
-// it from there. Compilers put unlikely code of a function elsewhere, with several entries and jumps back into the
-// function.
-func (p *Program) codeFrom(entry uint64) *function {
-	whole := p.functionAt(entry)
-	if whole == nil || whole.entry == entry || !whole.flow.Starts(entry) || !p.mayEnter(whole, entry) {
-		return whole
-	}
-	_, high, ok := p.cfg.Code.Bounds(entry)
-	if !ok {
-		return whole
-	}
-	return p.functionFrom(entry, high)
-}
 
 // mayEnter reports whether the code of a function from entry on is analysed separately.
 func (p *Program) mayEnter(f *function, entry uint64) bool {
@@ -280,8 +230,8 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	if p.cfg.Code.Class(addr) != User {
 		return false
 	}
-	low, _, ok := p.cfg.Code.Bounds(addr)
-	return ok && low == addr
+	entry, ok := p.entryOf(addr)
+	return ok && entry == addr
 }
 
 // calleesOf returns the functions of the program that the function at entry calls or passes to others. If it may pass

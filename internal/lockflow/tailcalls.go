@@ -149,8 +149,8 @@ const maxTailWays = 32
 
 // removedFrames finds the chains of tail calls between two functions once.
 func (p *Program) removedFrames(entry, callee uint64) (out removedFrames) {
-	low, high, ok := p.cfg.Code.Bounds(callee)
-	if !ok || low <= entry && entry < high || p.IsColdPart(low, entry) {
+	low, ok := p.entryOf(callee)
+	if around, known := p.entryOf(entry); !ok || known && around == low {
 		return removedFrames{}
 	}
 	key := [2]uint64{entry, low}
@@ -217,12 +217,7 @@ func (s *chainSearch) follow(entry uint64, path []RemovedFrame) {
 		s.add(path, unknownFrames)
 		return
 	}
-	s.followJumps(entry, entry, path)
-}
-
-// followJumps adds the chains that start with path and a jump in a part of the function at entry.
-func (s *chainSearch) followJumps(part, entry uint64, path []RemovedFrame) {
-	f := s.p.functionAt(part)
+	f := s.p.functionAt(entry)
 	here := RemovedFrame{Entry: entry}
 	if f == nil {
 		s.add(path, here, unknownFrames)
@@ -234,19 +229,15 @@ func (s *chainSearch) followJumps(part, entry uint64, path []RemovedFrame) {
 	}
 	for _, j := range jumps {
 		to := s.p.jumpTarget(j.Target)
-		low, _, ok := s.p.cfg.Code.Bounds(to)
+		low, ok := s.p.entryOf(to)
 		here.After, here.callee = j.After, to
 		switch {
 		case to != j.Target.Entry && arch.StartsBinding(s.p.cfg.Arch, s.p.cfg.Mem, to): // it was never taken
-		case !ok || low != to && low != entry && low != part:
+		case !ok || low != to && low != entry:
 			s.add(path, here, unknownFrames)
-		case low == s.low || s.p.IsColdPart(s.low, low):
+		case low == s.low:
 			s.add(path, here)
-		case low == entry || low == part: // inside of the function
-		case s.p.IsColdPart(low, entry):
-			if part == entry {
-				s.followJumps(low, entry, path)
-			}
+		case low == entry: // inside of the function
 		case slices.ContainsFunc(path, func(r RemovedFrame) bool { return r.Entry == low }): // rounds do not count
 		case s.p.cfg.Code.Class(to) == User && !s.p.isNamed(to):
 			s.add(path, here, unknownFrames)
@@ -338,10 +329,4 @@ func (p *Program) AddressIn(slot uint64) (uint64, bool) {
 func (p *Program) isNamed(entry uint64) bool {
 	_, ok := p.cfg.Code.Resolve(entry)
 	return ok
-}
-
-// IsColdPart reports whether the code at low is a part of the function at entry that is executed rarely.
-func (p *Program) IsColdPart(low, entry uint64) bool {
-	whole, ok := p.cfg.Code.ColdPartOf(low)
-	return ok && whole == entry
 }

@@ -39,7 +39,7 @@ func TestEscape(t *testing.T) {
 		f, err := New(Config{
 			Arch: callbacks.ArchX86_64, Mem: code, Extent: variable(c.variable),
 			Returns: func(symbolic.Target) Result { return Result{Writes: c.most} },
-		}, fuzzBase, fuzzBase+uint64(len(code)))
+		}, Range{fuzzBase, fuzzBase + uint64(len(code))})
 		if err != nil {
 			t.Fatal(err)
 		}

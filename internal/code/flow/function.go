@@ -1,9 +1,11 @@
 package flow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
@@ -15,7 +17,12 @@ const (
 	// maxCode limits the code of a function, in bytes. Most functions have less than 100 KB; one of 6,000 branches
 	// has 312 KB without optimization.
 	maxCode = 1 << 20
+	// maxRanges limits the ranges of a function. LLVM's BOLT can put each block of a function elsewhere.
+	maxRanges = 1 << 12
 )
+
+// Range is code at [Low, High).
+type Range struct{ Low, High uint64 }
 
 // Config configures the analysis of a function.
 type Config struct {
@@ -64,7 +71,7 @@ type Function struct {
 	leaves   map[valueName]*symbolic.Expr
 	left     map[int][]symbolic.Expr // by instruction: the unknown values that it leaves in registers
 	names    []valueName             // of the leaves, by number
-	code     []byte                  // until it is decoded; nil afterwards
+	code     []piece                 // until it is decoded; nil afterwards
 	outline  *Outline                // nil if it is not known without decoding
 	sites    []CallSite
 	siteOf   map[int]int   // instruction → index in sites
@@ -79,9 +86,8 @@ type Function struct {
 // graph is the control-flow graph of a function.
 type graph struct {
 	x            *symbolic.Reader
-	low          uint64 // address of the first instruction
 	insts        []inst
-	starts       []int32 // by byte of the code: 1 + the index of the instruction that starts there, or 0
+	ranges       []decoded // sorted by address
 	blocks       []block
 	owner        []int   // block of each instruction
 	returnsTwice bool    // it calls a function of the setjmp family
@@ -103,6 +109,22 @@ func (f *Function) Retarget(cfg Config) {
 	f.meter, f.returns, f.extent, f.solving, f.pad = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving, cfg.Pad
 	f.fixed = cfg.Fixed
 }
+
+// piece is the undecoded code of one range.
+type piece struct {
+	low  uint64
+	code []byte
+}
+
+// decoded is one range of decoded code.
+type decoded struct {
+	low    uint64
+	starts []int32 // by byte of the code: 1 + the index of the instruction that starts there, or 0
+	last   int     // index of the last instruction
+}
+
+// first returns the index of the first instruction.
+func (d *decoded) first() int { return int(d.starts[0]) - 1 }
 
 // memo caches intermediate results that depend only on places in the code.
 type memo struct {
@@ -158,13 +180,22 @@ type CallSite struct {
 	UnderWay bool
 }
 
-// New reads the function at [low, high). It fails if its code cannot be read or decoded.
-func New(cfg Config, low, high uint64) (*Function, error) {
+// New reads a function. The first range starts with its entry; the others are parts of it that the compiler, or a later
+// tool, put elsewhere. Ranges must not overlap. New fails if the code cannot be read or decoded.
+func New(cfg Config, first Range, others ...Range) (*Function, error) {
+	f, err := newFunction(cfg, append([]Range{first}, others...))
+	if err != nil {
+		return nil, fmt.Errorf("flow of the function at %#x: %w", first.Low, err)
+	}
+	return f, nil
+}
+
+func newFunction(cfg Config, ranges []Range) (*Function, error) {
 	x := cfg.Reader
 	if x == nil {
 		var err error
 		if x, err = symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve); err != nil {
-			return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+			return nil, err
 		}
 	}
 	f := &Function{
@@ -172,25 +203,37 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 		extent: cfg.Extent, fixed: cfg.Fixed, solving: cfg.Solving, pad: cfg.Pad,
 		leaves: map[valueName]*symbolic.Expr{}, left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
-	if high <= low || high-low > maxCode {
-		return nil, fmt.Errorf("flow of the function at %#x: %d bytes, not 1 to %d", low, high-low, maxCode)
+	if err := f.read(cfg.Mem, ranges); err != nil {
+		return nil, err
 	}
-	if err := f.spend(int(high - low)); err != nil {
-		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
-	}
-	code := make([]byte, high-low)
-	if err := cfg.Mem.ReadMemory(callbacks.Addr(low), code); err != nil {
-		return nil, fmt.Errorf("flow of the function at %#x: %w: %w", low, ErrUnread, err)
-	}
-	f.low, f.code = low, code
 	var known bool
-	if f.outline, f.Indirect, known = findOutline(x, code, low); known {
+	if f.outline, f.Indirect, known = findOutline(x, f.code); known {
 		return f, nil
 	}
-	if err := f.ensureDecoded(); err != nil {
-		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+	return f, f.ensureDecoded()
+}
+
+// read reads the code.
+func (f *Function) read(mem callbacks.Memory, ranges []Range) error {
+	size := uint64(0)
+	for _, r := range ranges {
+		if r.High <= r.Low || r.High-r.Low > maxCode-size || len(ranges) > maxRanges {
+			return fmt.Errorf("%d bytes at %#x, not 1 to %d bytes in 1 to %d ranges", r.High-r.Low, r.Low, maxCode,
+				maxRanges)
+		}
+		size += r.High - r.Low
 	}
-	return f, nil
+	if err := f.spend(int(size)); err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		code := make([]byte, r.High-r.Low)
+		if err := mem.ReadMemory(callbacks.Addr(r.Low), code); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnread, err)
+		}
+		f.code = append(f.code, piece{r.Low, code})
+	}
+	return nil
 }
 
 // ensureDecoded decodes the code and builds its graph on first use. It does not fail for a function with an outline:
@@ -201,7 +244,7 @@ func (f *Function) ensureDecoded() error {
 	}
 	code := f.code
 	f.code = nil
-	if err := f.decode(code, f.low); err != nil {
+	if err := f.decode(code); err != nil {
 		return err
 	}
 	f.buildCFG()
@@ -250,28 +293,21 @@ const (
 	mostUops = 16
 )
 
-// decode decodes the code from its first byte on.
-func (g *graph) decode(code []byte, low uint64) error {
-	g.low, g.starts = low, make([]int32, len(code))
-	g.insts = make([]inst, 0, len(code)/bytesPerInst+1)
-	var room [mostUops]lift.Uop
-	uops := make([]lift.Uop, 0, len(code)/bytesPerUop+1) // of all instructions
-	for off := 0; off < len(code); {
-		pc := low + uint64(off)
-		in, ok := g.x.Lifter.Lift(code[off:], pc, room[:0])
-		fi := inst{Instruction: in, pc: pc}
-		switch n := arch.Length(g.x.Arch, code[off:]); {
-		case ok && (n == in.Length || n == 0):
-		case n == 0:
-			return fmt.Errorf("%w at %#x", errUndecodable, pc)
-		default:
-			fi = inst{lift.Instruction{Length: n}, pc, !arch.VectorOnly(g.x.Arch, code[off:])}
-		}
-		uops = append(uops, fi.Uops...)
-		g.insts = append(g.insts, fi)
-		g.starts[off] = int32(len(g.insts))
-		off += fi.Length
+// decode decodes the code, each piece from its first byte on.
+func (g *graph) decode(code []piece) error {
+	size := 0
+	for _, p := range code {
+		size += len(p.code)
 	}
+	g.insts = make([]inst, 0, size/bytesPerInst+1)
+	uops := make([]lift.Uop, 0, size/bytesPerUop+1) // of all instructions
+	for _, p := range code {
+		var err error
+		if uops, err = g.decodePiece(p, uops); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(g.ranges, func(a, b decoded) int { return cmp.Compare(a.low, b.low) })
 	for i := range g.insts {
 		n := len(g.insts[i].Uops)
 		g.insts[i].Uops, uops = uops[:n:n], uops[n:]
@@ -279,12 +315,62 @@ func (g *graph) decode(code []byte, low uint64) error {
 	return nil
 }
 
+// decodePiece adds the instructions of p, and their micro-operations to uops.
+func (g *graph) decodePiece(p piece, uops []lift.Uop) ([]lift.Uop, error) {
+	starts := make([]int32, len(p.code))
+	var room [mostUops]lift.Uop
+	for off := 0; off < len(p.code); {
+		pc := p.low + uint64(off)
+		in, ok := g.x.Lifter.Lift(p.code[off:], pc, room[:0])
+		fi := inst{Instruction: in, pc: pc}
+		switch n := arch.Length(g.x.Arch, p.code[off:]); {
+		case ok && (n == in.Length || n == 0):
+		case n == 0:
+			return nil, fmt.Errorf("%w at %#x", errUndecodable, pc)
+		default:
+			fi = inst{lift.Instruction{Length: n}, pc, !arch.VectorOnly(g.x.Arch, p.code[off:])}
+		}
+		uops = append(uops, fi.Uops...)
+		g.insts = append(g.insts, fi)
+		starts[off] = int32(len(g.insts))
+		off += fi.Length
+	}
+	g.ranges = append(g.ranges, decoded{p.low, starts, len(g.insts) - 1})
+	return uops, nil
+}
+
 // instAt returns the index of the instruction that starts at pc.
 func (g *graph) instAt(pc uint64) (i int, ok bool) {
-	if off := pc - g.low; off < uint64(len(g.starts)) && g.starts[off] != 0 {
-		return int(g.starts[off]) - 1, true
+	n := sort.Search(len(g.ranges), func(n int) bool { return g.ranges[n].low > pc })
+	if n == 0 {
+		return 0, false
+	}
+	r := &g.ranges[n-1]
+	if off := pc - r.low; off < uint64(len(r.starts)) && r.starts[off] != 0 {
+		return int(r.starts[off]) - 1, true
 	}
 	return 0, false
+}
+
+// endingAt returns the index of the instruction that ends at pc.
+func (g *graph) endingAt(pc uint64) (i int, ok bool) {
+	if i, ok := g.instAt(pc); ok && i > 0 && g.insts[i-1].end() == pc {
+		return i - 1, true
+	}
+	for _, r := range g.ranges {
+		if g.insts[r.last].end() == pc { // a call that does not return may end a range
+			return r.last, true
+		}
+	}
+	return 0, false
+}
+
+// next returns the index of the instruction after instruction i in memory.
+func (g *graph) next(i int) (n int, ok bool) {
+	if n = i + 1; n < len(g.insts) && g.insts[n].pc == g.insts[i].end() {
+		return n, true
+	}
+	return g.instAt(g.insts[i].end())
 }
 
 // isInside reports whether an instruction starts at pc.
@@ -338,7 +424,9 @@ func (g *graph) nameOf(entry uint64) string { return g.x.Stub(g.x.Target(symboli
 func (g *graph) buildCFG() {
 	leader := make([]bool, len(g.insts)+1)
 	ways := make([]successors, len(g.insts))
-	leader[0] = true
+	for _, r := range g.ranges {
+		leader[r.first()] = true
+	}
 	for i := range g.insts {
 		w := g.successorsOf(i)
 		ways[i] = w
@@ -365,12 +453,12 @@ func (g *graph) buildCFG() {
 		if t, ok := g.instAt(w.target); ok && w.jumps {
 			blk.succ = append(blk.succ, g.owner[t])
 		}
-		if w.fallsThrough && blk.last < len(g.insts) {
-			blk.succ = append(blk.succ, g.owner[blk.last])
+		if n, ok := g.next(blk.last - 1); ok && w.fallsThrough {
+			blk.succ = append(blk.succ, g.owner[n])
 		}
 		blk.table = w.indirect && !g.leavesThroughSlot(blk.last-1)
 		for _, s := range blk.succ {
-			entered[s] = entered[s] || !g.isPadding(b)
+			entered[s] = entered[s] || b == 0 || !g.isPadding(b)
 		}
 	}
 	g.linkUnreached(entered)

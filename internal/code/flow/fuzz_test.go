@@ -54,12 +54,12 @@ func FuzzFunction(f *testing.F) {
 				return symbolic.Target{Name: "exit", Entry: a}, a&2 != 0
 			}
 		}
-		free, err := New(cfg, fuzzBase, fuzzBase+uint64(len(code)))
+		free, err := New(cfg, Range{fuzzBase, fuzzBase + uint64(len(code))})
 		if err != nil {
 			return
 		}
 		cfg.Meter = &limited{int(work)}
-		bound, err := New(cfg, fuzzBase, fuzzBase+uint64(len(code)))
+		bound, err := New(cfg, Range{fuzzBase, fuzzBase + uint64(len(code))})
 		if err != nil && !errors.Is(err, ErrSpent) {
 			t.Fatal(err)
 		}

@@ -352,11 +352,7 @@ func (g *graph) indexAt(at Point) (int, bool) {
 		i, ok := g.instAt(at.PC)
 		return i, ok
 	}
-	if i, ok := g.instAt(at.PC); ok && i > 0 {
-		return i - 1, g.insts[i-1].end() == at.PC
-	}
-	last := len(g.insts) - 1 // a call that does not return may end the function
-	return last, g.insts[last].end() == at.PC
+	return g.endingAt(at.PC)
 }
 
 // SiteAt returns the unfinished call at a point.

@@ -102,5 +102,5 @@ func (f *Function) isOwnLabel(e *symbolic.Expr) bool {
 		table, _ = e.A.B.Address()
 	}
 	label, err := symbolic.Env{Mem: f.x.Mem}.Word(table, 8, false)
-	return err == nil && label != f.low && f.isInside(label)
+	return err == nil && label != f.insts[0].pc && f.isInside(label)
 }

@@ -49,7 +49,8 @@ func functionsOf(t *testing.T, path string) iter.Seq2[string, *Function] {
 			if !s.Defined() || s.Type != elf.STT_FUNC || s.Size == 0 {
 				continue
 			}
-			f, err := New(Config{Arch: lib.file.Arch(), Mem: lib, Resolve: lib.resolve}, s.Value, s.Value+s.Size)
+			cfg := Config{Arch: lib.file.Arch(), Mem: lib, Resolve: lib.resolve}
+			f, err := New(cfg, Range{s.Value, s.Value + s.Size})
 			if err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			} else if !yield(s.Name, f) {

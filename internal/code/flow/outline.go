@@ -11,6 +11,8 @@ import (
 type Outline struct {
 	// Calls are the targets of its calls and of its jumps out, each once.
 	Calls []symbolic.Target
+	// Jumps are the addresses outside of the function to which single instructions jump or branch, each once.
+	Jumps []uint64
 	// Numbers are the possible addresses that it may pass to others, each once.
 	Numbers []uint64
 	// ByMemory are the addresses of calls through pointers in memory that are found by a register. ByRegister is
@@ -27,43 +29,54 @@ const minAddress = 1 << 12
 // in their arguments. It takes a fraction of the work of decoding.
 func (f *Function) Outline() (*Outline, bool) { return f.outline, f.outline != nil }
 
-// findOutline finds the outline of code at address low, without decoding it. indirect is the value of
-// Function.Indirect. It is not ok if the code may have to be decoded for that.
-func findOutline(x *symbolic.Reader, code []byte, low uint64) (out *Outline, indirect, ok bool) {
+// findOutline finds the outline of code, without decoding it. indirect is the value of Function.Indirect. It is not ok
+// if the code may have to be decoded for that.
+func findOutline(x *symbolic.Reader, code []piece) (out *Outline, indirect, ok bool) {
 	if !arch.HasBriefs(x.Arch) { // loading an address may take two instructions
 		return nil, false, false
 	}
 	out = &Outline{}
-	starts := make([]bool, len(code)) // by byte: an instruction starts there
+	starts := make([][]bool, len(code)) // by piece and byte: an instruction starts there
 	numbers := map[uint64]bool{}
 	var leaving []arch.Brief
-	for off := 0; off < len(code); {
-		pc := low + uint64(off)
-		in, known := arch.BriefOf(x.Arch, code[off:], pc)
-		if !known {
-			return nil, false, false
-		}
-		starts[off] = true
-		off += in.Length
-		switch {
-		case in.Leads == arch.LeadsOn:
-			out.note(in.Address, numbers)
-			out.note(in.Number, numbers)
-		case in.By == arch.LedByNumber || in.By == arch.LedBySlot:
-			leaving = append(leaving, in)
-		case in.Leads == arch.LeadsCall && in.By == arch.LedByMemory:
-			out.ByMemory = append(out.ByMemory, pc)
-		default: // jumps through tables do not leave the function
-			out.ByRegister = true
-			indirect = indirect || in.Leads == arch.LeadsJump
+	for i, p := range code {
+		starts[i] = make([]bool, len(p.code))
+		for off := 0; off < len(p.code); {
+			pc := p.low + uint64(off)
+			in, known := arch.BriefOf(x.Arch, p.code[off:], pc)
+			if !known {
+				return nil, false, false
+			}
+			starts[i][off] = true
+			off += in.Length
+			switch {
+			case in.Leads == arch.LeadsOn:
+				out.note(in.Address, numbers)
+				out.note(in.Number, numbers)
+			case in.By == arch.LedByNumber || in.By == arch.LedBySlot:
+				leaving = append(leaving, in)
+			case in.Leads == arch.LeadsCall && in.By == arch.LedByMemory:
+				out.ByMemory = append(out.ByMemory, pc)
+			default: // jumps through tables do not leave the function
+				out.ByRegister = true
+				indirect = indirect || in.Leads == arch.LeadsJump
+			}
 		}
 	}
-	return out, out.addCalls(x, leaving, low, starts) || indirect, true
+	inside := func(pc uint64) bool {
+		for i, p := range code {
+			if off := pc - p.low; off < uint64(len(starts[i])) && starts[i][off] {
+				return true
+			}
+		}
+		return false
+	}
+	return out, out.addCalls(x, leaving, inside) || indirect, true
 }
 
 // addCalls adds the targets of some instructions, except those at an instruction of the function itself. It
 // reports whether one calls a function that returns twice.
-func (o *Outline) addCalls(x *symbolic.Reader, leaving []arch.Brief, low uint64, starts []bool) (twice bool) {
+func (o *Outline) addCalls(x *symbolic.Reader, leaving []arch.Brief, inside func(pc uint64) bool) (twice bool) {
 	names := map[symbolic.Target]string{}
 	for _, in := range leaving {
 		to := symbolic.Global(in.Target)
@@ -71,8 +84,11 @@ func (o *Outline) addCalls(x *symbolic.Reader, leaving []arch.Brief, low uint64,
 			to = symbolic.Load(to, 8, false)
 		}
 		t := x.Target(to)
-		if off := t.Entry - low; off < uint64(len(starts)) && starts[off] {
+		if inside(t.Entry) {
 			continue
+		}
+		if in.Leads != arch.LeadsCall && t.Entry != 0 && !slices.Contains(o.Jumps, t.Entry) {
+			o.Jumps = append(o.Jumps, t.Entry)
 		}
 		name, seen := names[t]
 		if !seen {

@@ -13,7 +13,11 @@ func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Po
 	f.ensureSolved()
 	now, ok := f.indexAt(at)
 	first, isInst := f.instAt(from.PC)
-	if !ok || !isInst || first+1 == len(f.insts) || len(ends) == 0 || e.Nameless() || f.spend(len(f.insts)) != nil {
+	if !ok || !isInst || len(ends) == 0 || e.Nameless() || f.spend(len(f.insts)) != nil {
+		return false
+	}
+	after, ok := f.next(first)
+	if !ok {
 		return false
 	}
 	again := map[int]bool{now: true, first: true}
@@ -24,7 +28,7 @@ func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Po
 			}
 		}
 	}
-	seen, work := map[int]bool{}, []int{first + 1} // a call does not end a block
+	seen, work := map[int]bool{}, []int{after}
 	for len(work) > 0 {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]

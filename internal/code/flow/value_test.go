@@ -35,7 +35,7 @@ func TestValueOfFixedMemory(t *testing.T) {
 		}
 		f, err := New(Config{
 			Arch: callbacks.ArchAArch64, Mem: codeAt(code), Fixed: func(a uint64) bool { return a < c.most },
-		}, fuzzBase, fuzzBase+4*7)
+		}, Range{fuzzBase, fuzzBase + 4*7})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -153,21 +152,6 @@ func (x *Exceptions) throwsType(pc uint64, e cxxabi.Exception) bool {
 	const typeArgument = 1
 	t, known := x.code.Argument(pc, typeArgument, callbacks.Registers{})
 	return !known || t == e.Type
-}
-
-// functionParts returns addresses in the parts of the function around pc: compilers put its cold code elsewhere.
-func (x *Exceptions) functionParts(pc uint64) []uint64 {
-	out := []uint64{pc}
-	if x.code.Symbols == nil {
-		return out
-	}
-	f, err := x.code.Symbols.Function(pc)
-	if whole, cold := symbolize.ColdPart(f.Linkage); err == nil && cold {
-		if entry, ok := x.code.Symbols.Lookup(whole, ""); ok {
-			out = append(out, entry)
-		}
-	}
-	return out
 }
 
 // inProgram reports whether the code at pc is neither a runtime's nor a library's that comes with the system or

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -55,7 +56,7 @@ func (x *Exceptions) throwPlaces(pc uint64, e cxxabi.Exception) []picture.Frame 
 // collect collects the calls. It is not ok if there are too many.
 func (s *throwSearch) collect(pc uint64, e cxxabi.Exception) (ok bool) {
 	x, seen := s.x, map[uint64]bool{}
-	for queue := x.functionParts(pc); len(queue) > 0; queue = queue[1:] {
+	for queue := []uint64{pc}; len(queue) > 0; queue = queue[1:] {
 		code := x.flows.FunctionAt(queue[0])
 		if code == nil {
 			continue
@@ -66,8 +67,8 @@ func (s *throwSearch) collect(pc uint64, e cxxabi.Exception) (ok bool) {
 				s.found = append(s.found, at)
 			}
 			entry := x.flows.Program.Entry(site)
-			low, _, ok := x.code.Unwinder.FunctionBounds(entry) // a jump may lead into a separate part
-			if entry == 0 || !ok || !x.inProgram(entry) {
+			low := x.code.FunctionEntry(unwind.Frame{PC: entry, Exact: true})
+			if entry == 0 || low == 0 || !x.inProgram(entry) {
 				continue
 			}
 			if site.Return != 0 {

@@ -193,6 +193,9 @@ func (c *Code) NoteConstruct(is Construct, entries ...*picture.Hex) {
 // FunctionEntry returns the entry address of the function around f, 0 if it is unknown.
 func (c *Code) FunctionEntry(f unwind.Frame) uint64 {
 	if low, _, ok := c.Unwinder.FunctionBounds(f.LookupPC()); ok {
+		if entry, part := c.PartOf(low); part && entry != 0 {
+			return entry
+		}
 		return low
 	}
 	if c.Symbols != nil {
@@ -206,7 +209,11 @@ func (c *Code) FunctionEntry(f unwind.Frame) uint64 {
 // StartsFunction reports whether a function of the program starts at addr, by the unwind tables.
 func (c *Code) StartsFunction(addr uint64) bool {
 	low, _, ok := c.Bounds(addr)
-	return ok && low == addr && c.Class(addr) == lockflow.User
+	if !ok || low != addr || c.Class(addr) != lockflow.User {
+		return false
+	}
+	_, part := c.PartOf(low)
+	return !part
 }
 
 // CallTarget returns the name of the function that is called by the instruction before the return address ret,

@@ -361,14 +361,24 @@ func (c *Code) Resolve(addr uint64) (symbolic.Target, bool) {
 	return symbolic.Target{Name: name}, name != ""
 }
 
-// ColdPartOf returns the entry of the function that has a part at low that is executed rarely: compilers put it apart.
-func (c *Code) ColdPartOf(low uint64) (entry uint64, ok bool) {
-	if c.Symbols == nil {
-		return 0, false
+// PartOf returns the entry of the function that has a part at low that a compiler, or a later tool, put elsewhere; 0 if
+// no symbol shows it.
+func (c *Code) PartOf(low uint64) (entry uint64, ok bool) {
+	if c.Symbols != nil {
+		name, entry := c.Symbols.Linkage(low)
+		if _, part := symbolize.PartName(name); name != "" && (!part || entry != low) {
+			return entry, part
+		}
 	}
-	name, entry := c.Symbols.Linkage(low)
-	_, cold := symbolize.ColdPart(name)
-	return entry, cold && entry != low
+	return 0, c.Unwinder != nil && c.Unwinder.StartsInFrame(low)
+}
+
+// Parts returns the starts of such parts of the function at entry.
+func (c *Code) Parts(entry uint64) []uint64 {
+	if c.Symbols == nil {
+		return nil
+	}
+	return c.Symbols.Parts(entry)
 }
 
 // Lookup finds a function by name.

@@ -43,8 +43,8 @@ func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
 		if st.Kinds[i] != stacks.KindRuntime {
 			continue
 		}
-		entry, known := c.outlined(u.code.FunctionEntry(st.Frames[i-1]))
-		switch {
+		entry := u.code.FunctionEntry(st.Frames[i-1])
+		switch _, known := c.missing[entry]; {
 		case known:
 			c.found = append(c.found, calledFunction{frame: i, entry: entry})
 			c.missing[entry]--
@@ -105,18 +105,6 @@ type callSearch struct {
 	found     []calledFunction
 	tasks     []uint64 // functions of the explicit tasks that the thread is in, innermost first
 	tasksRead bool
-}
-
-// outlined returns the function of a region around n with a part at low.
-func (c *callSearch) outlined(low uint64) (entry uint64, ok bool) {
-	if _, ok := c.missing[low]; ok {
-		return low, true
-	}
-	entry, cold := c.u.code.ColdPartOf(low)
-	if _, known := c.missing[entry]; cold && known {
-		return entry, true
-	}
-	return 0, false
 }
 
 // mayHideFunction reports whether the runtime's frame i may have called a function of the program that has no frame.

@@ -271,11 +271,11 @@ func (nw *nativeWaits) nameRegion(t *picture.TargetConstruct, st *stacks.Stack, 
 		return
 	}
 	f := st.Frames[inner]
-	low, _, ok := nw.code.Unwinder.FunctionBounds(f.LookupPC())
-	if !ok {
+	entry := nw.code.FunctionEntry(f)
+	if entry == 0 {
 		return
 	}
-	file, line, err := nw.code.Symbols.DeclLine(low)
+	file, line, err := nw.code.Symbols.DeclLine(entry)
 	if err == nil && line != 0 {
 		t.File = file
 		if t.Kernel == "" {

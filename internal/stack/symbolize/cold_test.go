@@ -1,6 +1,11 @@
 package symbolize
 
-import "testing"
+import (
+	"debug/elf"
+	"path/filepath"
+	"slices"
+	"testing"
+)
 
 // TestColdPart checks code that gcc moved away from its function: the frame is that of the
 // function, with the function's entry.
@@ -24,8 +29,8 @@ func TestColdPart(t *testing.T) {
 	}
 }
 
-// TestColdPartNames checks the symbols that compilers, and LLVM's BOLT, give to parts of functions.
-func TestColdPartNames(t *testing.T) {
+// TestPartNames checks the symbols that compilers, and LLVM's BOLT, give to parts of functions.
+func TestPartNames(t *testing.T) {
 	for _, c := range []struct {
 		symbol, function string
 		cold             bool
@@ -34,14 +39,18 @@ func TestColdPartNames(t *testing.T) {
 		{"main.cold.0", "main", true},
 		{"main._omp_fn.0.cold", "main._omp_fn.0", true},
 		{"main._omp_fn.0.cold.12", "main._omp_fn.0", true},
+		{"main.__part.1", "main", true},
+		{"main.eh", "main", true},
 		{"main", "main", false},
+		{"main.__part.", "main.__part.", false},
+		{"main.part.0", "main.part.0", false}, // a function that GCC made of a part of main
 		{".cold", ".cold", false},
 		{"main.colder", "main.colder", false},
 		{"main.cold.", "main.cold.", false},
 		{"main.cold.x", "main.cold.x", false},
 	} {
-		if function, cold := ColdPart(c.symbol); function != c.function || cold != c.cold {
-			t.Errorf("ColdPart(%q) = %q, %v, want %q, %v", c.symbol, function, cold, c.function, c.cold)
+		if function, cold := PartName(c.symbol); function != c.function || cold != c.cold {
+			t.Errorf("PartName(%q) = %q, %v, want %q, %v", c.symbol, function, cold, c.function, c.cold)
 		}
 	}
 }
@@ -69,6 +78,44 @@ func TestNamesFromDWARF(t *testing.T) {
 		}
 		if f, err := s.Function(pc); err != nil || f.Linkage != name || f.Source != SourceDWARF || f.Offset != 3 {
 			t.Errorf("Function(%s): %+v, %v", name, f, err)
+		}
+	}
+}
+
+// TestPartsOfSameName requires that each of two functions with one name in two files has its own part, with and without
+// debug information.
+func TestPartsOfSameName(t *testing.T) {
+	for _, flag := range []string{"-g", "-g0"} {
+		file := compile(t, "parts_one.c", "gcc", flag, "-O2", filepath.Join("testdata", "parts_two.c"))
+		f, err := elf.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		list, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var functions, parts []uint64 // by source file
+		for _, s := range list {
+			switch s.Name {
+			case "check":
+				functions = append(functions, s.Value+bias)
+			case "check.cold":
+				parts = append(parts, s.Value+bias)
+			}
+		}
+		if len(functions) != 2 || len(parts) != 2 {
+			t.Fatalf("%s: the functions are %#x, and the parts %#x", flag, functions, parts)
+		}
+		s := openSymbolizer(t, file)
+		for i, entry := range functions {
+			if got := s.Parts(entry); !slices.Equal(got, parts[i:i+1]) {
+				t.Errorf("%s: the parts of %#x are %#x, want %#x", flag, entry, got, parts[i])
+			}
+			if name, low := s.Linkage(parts[i]); name != "check.cold" || low != entry {
+				t.Errorf("%s: the part at %#x is %s of %#x, want %#x", flag, parts[i], name, low, entry)
+			}
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (m *module) newFrame(addr uint64, fn *dwarfx.Func) Frame {
 	}
 	f := Frame{Linkage: s.name, Offset: addr - s.low, Source: s.source}
 	f.Low = m.entryAddress(s, addr, fn)
-	name, _ := ColdPart(s.name)
+	name, _ := PartName(s.name)
 	if !s.asked { // demangling is slow
 		s.asked = true
 		s.shown = Demangle(name)
@@ -155,8 +155,8 @@ func (m *module) newFrame(addr uint64, fn *dwarfx.Func) Frame {
 
 // entryAddress returns the target address of the entry of the function with symbol s.
 func (m *module) entryAddress(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
-	if name, cold := ColdPart(s.name); cold {
-		return m.coldEntry(name, s, addr, fn)
+	if name, part := PartName(s.name); part {
+		return m.entryOfPart(name, s, addr, fn)
 	}
 	return s.low + m.mod.Bias
 }
@@ -192,36 +192,6 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 		f.Function = cmp.Or(m.fortranName(f.Linkage, addr, fn), f.Function)
 	}
 	return f
-}
-
-// ColdPart returns the function of a symbol whose code is a part of it that is executed rarely, in a place of its own:
-// "f.cold" of GCC and LLVM, "f.cold.0" of LLVM's BOLT and of older compilers. For other symbols, it returns the symbol.
-func ColdPart(symbol string) (function string, cold bool) {
-	function, number, cold := strings.Cut(symbol, ".cold")
-	if !cold || function == "" {
-		return symbol, false
-	}
-	digits, dotted := strings.CutPrefix(number, ".")
-	if number != "" && (!dotted || digits == "" || strings.Trim(digits, "0123456789") != "") {
-		return symbol, false
-	}
-	return function, true
-}
-
-// coldEntry returns the target address of the entry of a function with symbol s for its cold part.
-func (m *module) coldEntry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
-	if fn == nil && m.dwarf != nil {
-		fn = m.dwarfFunc(addr)
-	}
-	if fn != nil {
-		return fn.Low + m.mod.Bias
-	}
-	if f := m.ownFile(); f != nil {
-		if hot, ok := f.Lookup(name); ok {
-			return hot.Value + m.mod.Bias
-		}
-	}
-	return s.low + m.mod.Bias
 }
 
 // dwarfFunc returns the function at a file address from the debug information; it may return nil.

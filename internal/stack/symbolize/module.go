@@ -52,6 +52,7 @@ type tables struct {
 	learned learnedFunctions
 	vars    *variables
 	slots   map[uint64]string
+	parts   *parts                                   // nil before the first use
 	isCode  func(*elfx.Symbol) (rank uint8, ok bool) // of the module's file; nil before the first use
 
 	anchored bool // anchor was searched for

@@ -34,14 +34,14 @@ func compileWith(compiler string, flags ...string) func(t *testing.T, source, ex
 	}
 }
 
-// boltWith returns a function that compiles a program and has LLVM's BOLT move and split its functions.
-func boltWith(compiler string, flags ...string) func(t *testing.T, source, exe string) {
+// boltWith returns a function that compiles a program and has LLVM's BOLT move and split its functions by a strategy.
+func boltWith(strategy, compiler string, flags ...string) func(t *testing.T, source, exe string) {
 	return func(t *testing.T, source, exe string) {
 		t.Helper()
 		compileWith(compiler, append(flags, "-Wl,--emit-relocs")...)(t, source, exe+".before")
 		bolt := omptest.PackageFile(t, "bolt-19", "usr/lib/llvm-19/bin/llvm-bolt")
-		e2e.RunCompiler(t, exec.Command(bolt, exe+".before", "-o", exe, "-split-functions", "-split-strategy=random2",
-			"-split-all-cold", "-update-debug-sections"))
+		e2e.RunCompiler(t, exec.Command(bolt, exe+".before", "-o", exe, "-split-functions",
+			"-split-strategy="+strategy, "-split-all-cold", "-update-debug-sections"))
 	}
 }
 
@@ -66,8 +66,11 @@ func linkMusl(t *testing.T, source, exe string) {
 
 func oddBuilds() []oddBuild {
 	return []oddBuild{
-		{"BOLT, GCC", libgomp12, boltWith("gcc", "-gdwarf-4")}, // its line tables of DWARF 5 are wrong after BOLT
-		{"BOLT, clang", libomp16, boltWith("clang-16")},
+		// BOLT damages GCC's line tables of DWARF 5.
+		{"BOLT, GCC", libgomp12, boltWith("random2", "gcc", "-gdwarf-4")},
+		{"BOLT, clang", libomp16, boltWith("random2", "clang-16")},
+		{"BOLT, each block, GCC", libgomp12, boltWith("all", "gcc", "-gdwarf-4")},
+		{"BOLT, each block, clang", libomp16, boltWith("all", "clang-16")},
 		{"musl, static", libgomp12, linkMusl},
 	}
 }

@@ -17,13 +17,14 @@ type deadlocks struct {
 	covered *covered
 }
 
-// find returns one verdict for each ring, on its shortest cycle, and names the threads that wait for it.
+// find returns one verdict for each ring, on its shortest cycle, and names the threads that wait for it. A ring that
+// would not exist if a lock had been released that code left is a part of the verdict on that lock.
 func (d *deadlocks) find() []picture.Verdict {
 	var out []picture.Verdict
-	done := map[node]bool{}
+	done, behind := map[node]bool{}, d.behindLeft()
 	for _, lwp := range d.order {
 		n := node{lwp: lwp}
-		if !d.stuck[n] || done[n] || d.covered.threads[lwp] {
+		if !d.stuck[n] || done[n] || behind[n] || d.covered.threads[lwp] {
 			continue
 		}
 		path := d.shortestCycle(n, d.rings, false)
@@ -43,14 +44,14 @@ func (d *deadlocks) find() []picture.Verdict {
 		}
 		out = append(out, d.explain(path))
 	}
-	return append(out, d.findHelped(done)...)
+	return append(out, d.findHelped(done, behind)...)
 }
 
 // findHelped finds the rings that need an edge to a helper, that is, to a thread that may release a lock without
 // having acquired it: a thread waits for a lock that it holds itself, say, and the helper waits for that thread.
-// Nodes that wait for another ring form no ring. The cycle contains the holder of such a lock, although other threads
-// wait for it, too.
-func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
+// Nodes that wait for another ring, or for a lock that was left, form no ring. The cycle contains the holder of such a
+// lock, although other threads wait for it, too.
+func (d *deadlocks) findHelped(done, behindLeft map[node]bool) []picture.Verdict {
 	var out []picture.Verdict
 	behind := d.dependents(slices.Collect(maps.Keys(done))...)
 	order, other := slices.Clone(d.order), func(lwp int) int {
@@ -62,7 +63,7 @@ func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(other(a), other(b)) })
 	for _, lwp := range order {
 		n := node{lwp: lwp}
-		if !d.stuck[n] || done[n] || d.covered.threads[lwp] || behind[n] {
+		if !d.stuck[n] || done[n] || d.covered.threads[lwp] || behind[n] || behindLeft[n] {
 			continue
 		}
 		path := d.shortestCycle(n, d.helpedRings, true)

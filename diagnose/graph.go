@@ -106,6 +106,7 @@ type waitGraph struct {
 	mayRings    map[node]*ring // the same, with bundles of may
 	helpedRings map[node]*ring // the same, with bundles of help
 	doubtful    map[node]bool  // stuck nodes that a possible helper may let proceed
+	left        map[node]bool  // threads that wait for a lock that code left without a release; by separate
 }
 
 func newGraph() *waitGraph {
@@ -193,6 +194,33 @@ func setOf(nodes []node) map[node]bool {
 	out := map[node]bool{}
 	for _, n := range nodes {
 		out[n] = true
+	}
+	return out
+}
+
+// separate removes the needs of threads that can never proceed, because code left the lock that they wait for. The
+// threads whose code comes to some release do not hold that lock, and a ring of these does not explain its waiters.
+func (g *waitGraph) separate(left []node) {
+	g.left = setOf(left)
+	for _, n := range left {
+		x := g.nodes[n]
+		for _, b := range x.bundles {
+			b.users = slices.DeleteFunc(b.users, func(u node) bool { return u == n })
+		}
+		x.bundles, x.never, x.verdict = nil, true, picture.Likely
+	}
+	g.reduce()
+}
+
+// behindLeft returns the stuck nodes that would proceed if the threads did that wait for locks that were left.
+func (g *waitGraph) behindLeft() map[node]bool {
+	out := map[node]bool{}
+	if len(g.left) == 0 {
+		return out
+	}
+	stuck := g.fixpoint(nil, func(n node) bool { return g.left[n] }, knownHelp)
+	for n := range g.stuck {
+		out[n] = !stuck[n]
 	}
 	return out
 }

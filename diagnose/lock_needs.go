@@ -178,6 +178,25 @@ func (b *graphBuilder) newReleasers(lwps []int, tasks []picture.ID) *bundle {
 	return may
 }
 
+// leftWaiters returns the threads that can never proceed and wait for a lock that was left: some code leaves it without
+// a release, no thread may hold it by its code, and no code that is known releases it without acquiring it first.
+func (b *graphBuilder) leftWaiters(g *waitGraph) []node {
+	var out []node
+	for _, lwp := range b.order {
+		l, n := b.locks[lwp], node{lwp: lwp}
+		if l == nil || !g.stuck[n] || g.doubtful[n] || onlyFailedChecks(l) || len(l.Holders) > 0 ||
+			len(l.Releases) > 0 || b.releasers[l] == nil {
+			continue
+		}
+		inTask := func(e edge) bool { return !e.to.isThread() }
+		if slices.Equal(g.nodes[n].bundles, []*bundle{b.releasers[l]}) &&
+			!slices.ContainsFunc(b.releasers[l].edges, inTask) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // isStarted reports whether a task has started on an unknown thread of its team, and no other thread can continue it:
 // no member of the team is at a barrier. The thread is unknown where two threads execute children of it, say.
 func (b *graphBuilder) isStarted(t *picture.Task) bool {
@@ -306,7 +325,8 @@ func anyAtEnd(waits []picture.Wait, region picture.ID) bool {
 // addHelpers adds the threads and tasks that may release the lock that w waits for and have not acquired it, other than
 // the holder that x needs.
 func (b *graphBuilder) addHelpers(w *picture.Wait, l *picture.Lock, x *needs) {
-	if len(l.Releases) == 0 || !x.never && len(x.bundles) == 0 {
+	if len(l.Releases) == 0 || !x.never && len(x.bundles) == 0 ||
+		slices.ContainsFunc(x.bundles, func(b *bundle) bool { return b.may }) { // they are among the releasers
 		return
 	}
 	h := helpers{known: &bundle{any: true, help: true}}

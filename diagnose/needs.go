@@ -49,6 +49,9 @@ func newWaitGraph(x *index, groups []*group) *waitGraph {
 	}
 	g.addNodes(b.needsOf, start...)
 	g.reduce()
+	if left := b.leftWaiters(g); len(left) > 0 {
+		g.separate(left)
+	}
 	return g
 }
 

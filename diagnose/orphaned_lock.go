@@ -104,7 +104,7 @@ func (d *orphans) unreleased() map[int]bool {
 	out := map[int]bool{}
 	stuck := d.fixpoint(nil, explained, knownHelp)
 	for _, lwp := range d.order {
-		if awaitsRelease(stuck, lwp) {
+		if d.left[node{lwp: lwp}] || awaitsRelease(stuck, lwp) {
 			out[lwp] = true
 		}
 	}
@@ -192,7 +192,7 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 		v.Explanation += " A copy of a lock that was set, in a vector that grew, say, looks the same."
 	}
 	why := "no code that a thread may still reach releases it, except after acquiring it"
-	if len(others) > 0 {
+	if len(others) > 0 && !d.left[node{lwp: o.threads[0]}] {
 		why = "each thread whose code may still reach a release waits for what none of them will release"
 	}
 	if o.locks[0].Evidence != "" { // a futex that no runtime knows has no evidence of its own

@@ -142,3 +142,42 @@ func TestSoleHolder(t *testing.T) {
 		}), []want{likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1)}},
 	})
 }
+
+// TestRingBehindLeftLock checks a ring of a barrier and a condition where a lock is the cause: the thread that waits
+// for it would signal the condition.
+func TestRingBehindLeftLock(t *testing.T) {
+	behind := func(change func(s scene, book *picture.Lock)) func(scene) {
+		return func(s scene) {
+			s.arrived("b", 0x100, []int{1}, 2, 3)
+			s.waits(3, picture.WaitCondition, "").Lock = ""
+			book := s.lock("book")
+			book.MayRelease = &picture.Candidates{Threads: []int{1, 2, 3}}
+			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+			book.Leaks = []picture.Leak{{Frame: at, ExitCall: "longjmp"}}
+			s.waits(2, picture.WaitLock, "book")
+			s.Facts.Wakers = &picture.Candidates{Threads: []int{1, 2}}
+			change(s, book)
+		}
+	}
+	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "(longjmp) out of the call at work x.c:9", 2)
+	waiting := likely(picture.VerdictLockOrphaned, "release the lock", "waiting behind: 1 3", 2)
+	ring := likely(picture.VerdictDeadlock, "before waiting at the barrier", "waiting behind: ", 1, 3)
+	withLock := likely(picture.VerdictDeadlock, "before waiting at the barrier", "waiting behind: 2", 1, 3)
+	barrier := neverComplete(picture.Likely, 1)
+	check(t, []scenario{
+		{"the lock is the cause", 3, behind(func(scene, *picture.Lock) {}), []want{waiting, barrier}},
+		{"another mistake", 3, behind(func(s scene, _ *picture.Lock) { s.Facts.Wakers.Threads = []int{1} }),
+			[]want{ring, orphaned, barrier}},
+		{"no code leaves the lock", 3, behind(func(_ scene, l *picture.Lock) { l.Leaks = nil }),
+			[]want{withLock, barrier}},
+		{"a release after the barrier", 3, behind(func(_ scene, l *picture.Lock) {
+			l.Releases = []picture.Release{{Thread: 1, Certainty: picture.Likely}}
+		}), []want{withLock, barrier}},
+		{"a thread that may have the lock works", 4, behind(func(_ scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 4, Certainty: picture.Possible}}
+		}), []want{incomplete(1)}},
+		{"a thread that may release it works", 4, behind(func(_ scene, l *picture.Lock) {
+			l.MayRelease.Threads = []int{1, 2, 3, 4}
+		}), []want{incomplete(1)}},
+	})
+}

@@ -184,7 +184,7 @@ type Lock struct {
 	// It is determined for the locks with the most waiters.
 	OwnerAt *Frame `json:"owner_at,omitempty" pb:"17"`
 	// Releases are calls with which threads and tasks that have not acquired the lock may release it. Only for
-	// a lock with a waiting holder.
+	// a lock with a waiting holder, and for one that code left (Leaks) and no thread holds by its code.
 	Releases []Release `json:"releases,omitempty" pb:"16"`
 	// HandedOver is set if code that threads execute, or will execute in their region, releases the lock
 	// without acquiring it first: then an acquisition in a thread's code does not prove that the thread holds

@@ -19,7 +19,7 @@ const (
 	maxPerhaps = 8
 )
 
-// addHandovers finds the releases of the locks with a waiting holder.
+// addHandovers finds the releases of the locks with a waiting holder, and of those that code left.
 func (g *gatherer) addHandovers() {
 	waits := g.waitsByThread()
 	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
@@ -34,8 +34,8 @@ func (g *gatherer) addHandovers() {
 		done[id] = true
 		l := &g.facts.Locks[index[id]]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
-		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerEnded || l.InvalidReason != "" || !holderWaits(l,
-			waits) {
+		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerEnded || l.InvalidReason != "" ||
+			!holderWaits(l, waits) && !isLeft(l) {
 			continue
 		}
 		lock := lockflow.Lock{Family: family, Address: w.variable}
@@ -81,6 +81,9 @@ func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.W
 	}
 	return out
 }
+
+// isLeft reports whether code leaves a lock without a release, and no thread may hold it by its code.
+func isLeft(l *picture.Lock) bool { return l.Owner == 0 && len(l.Holders) == 0 && len(l.Leaks) > 0 }
 
 // holderWaits reports whether the owner of a lock waits, or a thread that holds it by its code.
 func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {

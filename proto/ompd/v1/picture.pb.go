@@ -5537,7 +5537,7 @@ type Lock struct {
 	// together with may_release.
 	Leaks []*Leak `protobuf:"bytes,15,rep,name=leaks,proto3" json:"leaks,omitempty"`
 	// Calls with which threads and tasks that have not acquired the lock may release it. Only for a
-	// lock with a waiting holder.
+	// lock with a waiting holder, and for one that code left (leaks) and no thread holds by its code.
 	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
 	// The place at which the owner acquired it, by the owner's code; missing if it is unknown. It is
 	// determined for the locks with the most waiters.

@@ -116,6 +116,17 @@ func hangs() []expectation {
 	left("3", 1, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
 	left("2", 3, "critical section ledger, which nobody will release",
 		"(longjmp) out of the call at section verdict_lock_left.c:37")
+	out = append(out, twins(expectation{
+		program: "verdict_lock_jumped", env: e2e.Asleep, args: []string{"0"}, threads: 1, behind: 2,
+		kind: picture.VerdictLockOrphaned, certainty: picture.Likely,
+		says: []string{"lock book, which nobody will release",
+			"(longjmp) out of the call at entry verdict_lock_jumped.c:28",
+			"waits at the barrier verdict_lock_jumped.c:81", "waits for condition variable posted"},
+	}, "0", "1")...)
+	out = append(out, expectation{
+		program: "verdict_lock_jumped", env: e2e.Asleep, args: []string{"2"}, threads: 2, behind: 1,
+		kind: picture.VerdictDeadlock, waits: []string{"barrier", "condition posted"},
+	})
 	for way, at := range []string{"(__cxa_throw) out of the call at deposit verdict_lock_each.cc:3",
 		"skipped verdict_lock_each.cc:7", "enter verdict_lock_each.cc:4"} {
 		out = append(out, twins(expectation{

@@ -116,7 +116,10 @@ func (b *graphBuilder) addReleasers(w *picture.Wait, l *picture.Lock, x *needs) 
 		return
 	}
 	h, ok := b.soleHolder(w, l, may)
-	h.Certainty, h.Evidence = picture.Likely, h.Evidence+", and no other thread's code may have it"
+	h.Certainty = picture.Likely
+	if !h.Presumed {
+		h.Evidence += ", and no other thread's code may have it"
+	}
 	if ok && h.Thread == w.Thread {
 		own := *l
 		own.Holders = []picture.Holder{h}
@@ -224,11 +227,17 @@ func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 //     them may have left the lock before. That does not hold if the holder is in that call again, for another lock. If
 //     the holder's call is unknown, each call that its code makes counts.
 //   - The code of a region acquires the lock, and some member of the team is at the end of the region.
+//
+// None of them counts against the one thread that has the lock by the present values of the variables that its branches
+// have read. The others that may hold it then wait for the lock, or like that thread for their turn in an ordered loop.
 func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
 	waiters := b.waitersFor(w)
 	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
 		return slices.Contains(waiters, h.Thread)
 	})
+	if h, ok := b.presumedHolder(l, waiters, may); ok {
+		return h, true
+	}
 	if len(l.Leaks) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
 		others = l.Holders // it waits for a lock that it holds itself, unless it is in the call that acquired it
 	} else if len(l.Leaks) > 0 && len(others) < len(l.Holders) {
@@ -254,6 +263,24 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 		}
 	}
 	return h, true
+}
+
+// presumedHolder returns the one thread that has a lock by the present values of the variables that its branches have
+// read. All other threads that may release the lock wait for it, or for their turn in an ordered loop as that one does.
+func (b *graphBuilder) presumedHolder(l *picture.Lock, waiters []int, may *bundle) (picture.Holder, bool) {
+	presumed := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool { return !h.Presumed })
+	if len(presumed) != 1 || slices.Contains(waiters, presumed[0].Thread) ||
+		!slices.Contains(l.MayRelease.Threads, presumed[0].Thread) {
+		return picture.Holder{}, false
+	}
+	h := presumed[0]
+	own := b.waits[h.Thread]
+	together := func(e edge) bool {
+		w := b.waits[e.to.lwp]
+		return e.to.isThread() && (e.to.lwp == h.Thread || slices.Contains(waiters, e.to.lwp) ||
+			w != nil && own != nil && w.Kind == picture.WaitOrdered && keyOf(w) == keyOf(own))
+	}
+	return h, allOf(may.edges, together)
 }
 
 // inCall reports whether a frame of a thread is in a call, or in a copy of it: a compiler that unrolls a loop makes

@@ -239,7 +239,10 @@ type Holder struct {
 	SuspendedIn string `json:"suspended_in,omitempty" pb:"6"`
 	// Released is set if its code released the lock that it acquired, unless the memory that contained the lock's
 	// address has changed between.
-	Released bool   `json:"released,omitempty" pb:"7"`
+	Released bool `json:"released,omitempty" pb:"7"`
+	// Presumed is set for a possible holder that has acquired the lock if the variables that its branches read have not
+	// changed since.
+	Presumed bool   `json:"presumed,omitempty" pb:"8"`
 	Evidence string `json:"evidence" pb:"4"`
 }
 

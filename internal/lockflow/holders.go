@@ -42,6 +42,10 @@ type Holder struct {
 	// Released is set if it has released the lock, unless the memory that contains the lock's address has changed
 	// since.
 	Released bool
+
+	// Presumed is set for a possible holder that has the lock if the variables that its branches read have not changed
+	// since.
+	Presumed bool
 }
 
 // Look answers questions about the threads of one stop. It is for one goroutine at a time.

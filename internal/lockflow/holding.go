@@ -220,11 +220,17 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	key := lock.Family + " " + q.key() + c.key
 	h, ok := c.point.held[key]
 	if !ok {
-		h = c.solve(q, "")
+		h = c.solve(q, nil, "")
 		c.point.held[key] = h
 	}
+	presumed := false
 	if h.ok && h.certainty == Possible {
-		h = c.holdingOnPaths(q, key, h)
+		h = c.holdingOnPaths(q, key, h, false)
+	}
+	if h.ok && h.certainty == Possible {
+		if now := c.holdingOnPaths(q, key, h, true); now.ok && now.certainty != Possible {
+			presumed, h.taken = true, now.taken
+		}
 	}
 	if c.thread.Frames[c.frame].Guess {
 		h.certainty = Possible
@@ -237,7 +243,7 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 		}
 	}
 	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken),
-		Released: released}, h.ok
+		Released: released, Presumed: presumed && !released}, h.ok
 }
 
 // unpaired removes from calls that may have taken a lock those that are always followed by a release of the same lock
@@ -266,19 +272,25 @@ func (c *candidate) releasesOf(e effect) []int {
 }
 
 // holdingOnPaths refines h, the state of a lock that is held on some paths only. It uses the branches that the
-// frame is known to have taken.
-func (c *candidate) holdingOnPaths(q question, key string, h holding) holding {
-	if c.point.branches == nil {
-		c.point.branches = flow.WitnessesOf(c.f.flow, c.at)
+// frame is known to have taken; with memory, also those that it has taken if variables in memory have not changed
+// since.
+func (c *candidate) holdingOnPaths(q question, key string, h holding, memory bool) holding {
+	i, prefix := 0, " "
+	if memory {
+		i, prefix = 1, " m"
 	}
-	ways := c.point.branches.Ways(c.at)
+	if c.point.branches[i] == nil {
+		c.point.branches[i] = flow.WitnessesOf(c.f.flow, c.at, memory)
+	}
+	branches := c.point.branches[i]
+	ways := branches.Ways(c.at)
 	if strings.Trim(ways, "?") == "" {
 		return h
 	}
-	key += " " + ways
+	key += prefix + ways
 	out, ok := c.point.held[key]
 	if !ok {
-		out = c.solve(q, ways)
+		out = c.solve(q, branches, ways)
 		c.point.held[key] = out
 	}
 	return out
@@ -338,12 +350,13 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 	return does, unsure
 }
 
-// solve finds the state of the lock at the point. ways are the branches that the frame is known to have taken, or "".
-func (c *candidate) solve(q question, ways string) holding {
-	fact, by := c.truth(q, true, ways)
+// solve finds the state of the lock at the point. ways are the outcomes of branches that the frame has taken; without
+// any, branches is nil.
+func (c *candidate) solve(q question, branches *flow.Witnesses, ways string) holding {
+	fact, by := c.truth(q, true, branches, ways)
 	h := holding{certainty: Certain, taken: by, ok: true}
 	if fact != flow.Yes || q.unsure || c.f.flow.Indirect {
-		fact, h.taken = c.truth(q, false, ways)
+		fact, h.taken = c.truth(q, false, branches, ways)
 		h.certainty = Likely
 	}
 	switch fact {
@@ -358,13 +371,15 @@ func (c *candidate) solve(q question, ways string) holding {
 
 // truth returns whether the lock is held at the point. If strict is set, calls with unknown effects are assumed
 // to have them.
-func (c *candidate) truth(q question, strict bool, ways string) (flow.Truth, []flow.CallSite) {
+func (c *candidate) truth(
+	q question, strict bool, branches *flow.Witnesses, ways string,
+) (flow.Truth, []flow.CallSite) {
 	under := q.under
 	if s, ok := c.f.flow.SiteAt(c.at); ok && strict && c.sites.unclean[s.Index] {
 		under = under.Join(flow.Unsure)
 	}
-	if ways != "" {
-		return c.point.branches.HoldsAlong(c.at, c.effects(q.does, strict), q.tries, under, ways)
+	if branches != nil {
+		return branches.HoldsAlong(c.at, c.effects(q.does, strict), q.tries, under, ways)
 	}
 	return c.f.flow.HoldsBy(c.at, c.effects(q.does, strict), q.tries, under)
 }

@@ -88,7 +88,7 @@ type point struct {
 	behind   map[string]bool    // by family: a call that takes a lock of it may precede
 	taken    map[string]*taken  // by family: the calls before that may take a lock of it
 	held     map[string]holding // by the effects of the calls on one lock
-	branches *flow.Witnesses    // nil before the first use
+	branches [2]*flow.Witnesses // without and with variables in memory; nil before the first use
 	ahead    map[int]*ahead     // by the number of the thread; anyNumber for all
 }
 

@@ -15,6 +15,7 @@ type keeper struct {
 	at           int              // the current instruction of the function
 	given        []extent         // the parts of the frame that others may write
 	sizes        map[uint64]int64 // of the cells of the condition, by their offset; set by condition
+	memory       bool             // whether the condition may read variables elsewhere
 }
 
 // conditionStarts returns the instructions of a block from which the condition of its branch is evaluated: the
@@ -62,12 +63,17 @@ func (k *keeper) place(e *symbolic.Expr) (valueName, bool) {
 	return name, name.atJoin && name.pc == k.f.insts[k.from].pc
 }
 
-// keeps reports whether e consists of constants and of values that are still in their places.
+// keeps reports whether e consists of constants and of values that are still in their places, or are read from
+// variables elsewhere at such addresses, if that is allowed.
 func (k *keeper) keeps(e *symbolic.Expr) bool {
 	switch {
 	case e == nil || e.Kind == symbolic.KindConst:
 		return true
-	case e.Kind == symbolic.KindLoad || e.Kind == symbolic.KindCall:
+	case e.Kind == symbolic.KindLoad:
+		return k.memory && k.keeps(e.A)
+	case e.Kind == symbolic.KindGlobal:
+		return k.memory
+	case e.Kind == symbolic.KindCall:
 		return false
 	case e.A != nil:
 		return k.keeps(e.A) && k.keeps(e.B)
@@ -189,10 +195,10 @@ func givenExtents(f *Function) (out []extent) {
 	return out
 }
 
-// currentValue returns e with the current contents of its places in a frame.
+// currentValue returns e with the current contents of its places in a frame, and of the variables that it reads.
 func (k *keeper) currentValue(e *symbolic.Expr, at Point) (*symbolic.Expr, bool) {
 	for _, l := range e.Leaves() {
-		if l.Kind == symbolic.KindConst {
+		if l.Kind == symbolic.KindConst || l.Kind == symbolic.KindGlobal {
 			continue
 		}
 		name, ok := k.place(l)
@@ -201,6 +207,10 @@ func (k *keeper) currentValue(e *symbolic.Expr, at Point) (*symbolic.Expr, bool)
 			return e, false
 		}
 		e = e.Substitute(l, symbolic.Constant(v))
+	}
+	if e.Loads() {
+		v, err := symbolic.Eval(e, symbolic.Env{Mem: k.f.x.Mem})
+		return symbolic.Constant(v), err == nil
 	}
 	return e, true
 }

@@ -11,6 +11,8 @@ const (
 	// maxWitnesses bounds the branches of one function that are examined for one point: for each, the code after
 	// it is followed.
 	maxWitnesses = 64
+	// maxLateStarts bounds the further instructions of a block from which the condition of its branch is evaluated.
+	maxLateStarts = 8
 	// maxLoopDepth bounds the nesting of loops.
 	maxLoopDepth = 16
 )
@@ -31,8 +33,10 @@ type witness struct {
 }
 
 // WitnessesOf finds the branches on the path to a point with an outcome that a frame there may still show. The
-// result is empty if the code is not known well enough.
-func WitnessesOf(f *Function, at Point) *Witnesses {
+// result is empty if the code is not known well enough. With memory, it also finds branches on variables that others
+// may have written since: those elsewhere, at addresses that the frame still shows, and those of the frame with an
+// address that the function has passed on. Their outcome is that of the present values.
+func WitnessesOf(f *Function, at Point, memory bool) *Witnesses {
 	f.ensureSolved()
 	out := &Witnesses{f: f}
 	now, ok := f.indexAt(at)
@@ -43,7 +47,10 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 	if out.round, ok = g.roundOf(f.owner[now]); !ok {
 		return out
 	}
-	given := givenExtents(f)
+	var given []extent
+	if !memory {
+		given = givenExtents(f)
+	}
 	for b, on := range out.round.blocks {
 		succ := f.blocks[b].succ
 		if !on || b == f.owner[now] || len(succ) != 2 || succ[0] == succ[1] || f.blocks[b].in == nil ||
@@ -53,8 +60,14 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 		if len(out.branches) == maxWitnesses || f.spend(len(f.insts)) != nil {
 			break
 		}
-		for _, from := range conditionStarts(f, b) {
-			k := keeper{f: f, from: from, branch: f.blocks[b].last - 1, at: now, given: given}
+		starts := conditionStarts(f, b)
+		if memory { // an address may be kept in a register that the block has copied it to
+			for i := f.blocks[b].last - 2; i > starts[0] && len(starts) <= maxLateStarts; i-- {
+				starts = append(starts, i)
+			}
+		}
+		for _, from := range starts {
+			k := keeper{f: f, from: from, branch: f.blocks[b].last - 1, at: now, given: given, memory: memory}
 			if c, ok := k.condition(); ok && k.keeps(c.A) && k.keeps(c.B) {
 				out.branches = append(out.branches, witness{b, from, c})
 				break

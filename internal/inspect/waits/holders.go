@@ -138,7 +138,8 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 // describeHolder describes a holder, with the evidence.
 func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
 	f, own := lh.flows.FrameOf(&lh.roster.ByLWP[h.Thread.ID].Thread, h.Frame)
-	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty], Released: h.Released}
+	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty], Released: h.Released,
+		Presumed: h.Presumed}
 	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h, own)
 	taken := lh.acquisitionFrames(h.Taken, f.Module)
 	call := "its call"
@@ -222,6 +223,12 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 	switch {
 	case h.Released:
 		return fmt.Sprintf("%s in %s acquired a lock that was released since, unless its address has changed in memory",
+			call, where)
+	case h.Presumed:
+		if from.Line != 0 {
+			where += " at " + from.Place()
+		}
+		return fmt.Sprintf("acquired it with %s in %s, unless a variable that its branches read has changed since",
 			call, where)
 	case h.Certainty == picture.Possible:
 		return fmt.Sprintf("%s in %s may have acquired it, on some paths through the code", call, where)

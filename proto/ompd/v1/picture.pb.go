@@ -5741,7 +5741,10 @@ type Holder struct {
 	SuspendedIn string `protobuf:"bytes,6,opt,name=suspended_in,json=suspendedIn,proto3" json:"suspended_in,omitempty"`
 	// Set if its code released the lock that it acquired, unless the memory that contained the lock's
 	// address has changed between.
-	Released      bool `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
+	Released bool `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
+	// Set for a possible holder that has acquired the lock if the variables that its branches read
+	// have not changed since.
+	Presumed      bool `protobuf:"varint,8,opt,name=presumed,proto3" json:"presumed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5821,6 +5824,13 @@ func (x *Holder) GetSuspendedIn() string {
 func (x *Holder) GetReleased() bool {
 	if x != nil {
 		return x.Released
+	}
+	return false
+}
+
+func (x *Holder) GetPresumed() bool {
+	if x != nil {
+		return x.Presumed
 	}
 	return false
 }
@@ -12346,7 +12356,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"never_lock\x18\x14 \x01(\bR\tneverLockB\n" +
 	"\n" +
-	"\b_waiting\"\x91\x02\n" +
+	"\b_waiting\"\xad\x02\n" +
 	"\x06Holder\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
 	"\tcertainty\x18\x02 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12/\n" +
@@ -12355,7 +12365,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bevidence\x18\x04 \x01(\tR\bevidence\x121\n" +
 	"\fsuspended_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vsuspendedAt\x12!\n" +
 	"\fsuspended_in\x18\x06 \x01(\tR\vsuspendedIn\x12\x1a\n" +
-	"\breleased\x18\a \x01(\bR\breleased\"\\\n" +
+	"\breleased\x18\a \x01(\bR\breleased\x12\x1a\n" +
+	"\bpresumed\x18\b \x01(\bR\bpresumed\"\\\n" +
 	"\n" +
 	"Candidates\x12\x18\n" +
 	"\athreads\x18\x01 \x03(\x03R\athreads\x12\x14\n" +

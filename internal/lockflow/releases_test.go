@@ -1,6 +1,7 @@
 package lockflow
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -75,6 +76,46 @@ func TestReleases(t *testing.T) {
 	for name, want := range map[string]bool{"hands": true, "legal": false, "pair": false, "swap": true, "calls": true} {
 		if _, ok := p.FunctionReleases(code.entry(name), Lock{rtl.FamilyLock, 64}); ok != want {
 			t.Errorf("%s may release the lock: %t, want %t", name, ok, want)
+		}
+	}
+}
+
+// TestReleasesOfLargeGroup checks functions that call each other: what a group of more than maxCircle functions
+// releases is not known, so each may release any lock of the families that the group uses, and none of another.
+func TestReleasesOfLargeGroup(t *testing.T) {
+	for _, tt := range []struct {
+		functions int
+		release   string // in one of them
+		lock      Lock
+		want      string
+	}{
+		{maxCircle, "first 64\ncall omp_unset_lock\n", Lock{rtl.FamilyLock, 64}, "known"},
+		{maxCircle, "first 65\ncall omp_unset_lock\n", Lock{rtl.FamilyLock, 64}, "none"},
+		{maxCircle + 1, "first 64\ncall omp_unset_lock\n", Lock{rtl.FamilyLock, 64}, "perhaps"},
+		{maxCircle + 1, "first 65\ncall omp_unset_lock\n", Lock{rtl.FamilyLock, 64}, "perhaps"},
+		{maxCircle + 1, "first 64\ncall omp_unset_lock\n", Lock{rtl.FamilyMutex, 64}, "none"},
+		{maxCircle + 1, "first 64\ncall omp_set_lock\n", Lock{rtl.FamilyLock, 64}, "none"},
+		{maxCircle + 1, "", Lock{rtl.FamilyLock, 64}, "none"},
+	} {
+		functions := map[string]string{"work": "call pause", "above": "call work\ncall f0"}
+		for i := range tt.functions {
+			functions[fmt.Sprintf("f%d", i)] = fmt.Sprintf("maybe 2\ncall f%d\n", (i+1)%tt.functions)
+		}
+		functions["f1"] = tt.release + functions["f1"]
+		code := assemble(t, functions)
+		p := code.open(nil)
+		look := NewLook(p, func() []*Thread { return []*Thread{code.thread(7, "work", 0, "above", 0)} })
+		got := "none"
+		if rs := look.Releases(tt.lock); len(rs) > 0 {
+			got = map[bool]string{true: "known", false: "perhaps"}[rs[0].Known]
+		}
+		what := fmt.Sprintf("%d functions with %q, lock %+v", tt.functions, tt.release, tt.lock)
+		if got != tt.want {
+			t.Errorf("%s: the thread may release it: %s, want %s", what, got, tt.want)
+		}
+		r, ok := p.FunctionReleases(code.entry("f0"), tt.lock)
+		if ok != (tt.want != "none") || ok && len(r.Calls) == 0 {
+			t.Errorf("%s: f0 may release it: %v, %+v", what, ok, r)
 		}
 	}
 }

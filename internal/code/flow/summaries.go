@@ -123,7 +123,7 @@ func (s *Summaries[S]) complete(component []uint64, circle bool) {
 	}
 	for round := 0; !stable && round < rounds; round++ {
 		stable = true
-		for _, entry := range component {
+		for _, entry := range slices.Backward(component) { // callees mostly before their callers
 			v := s.Compute(entry, of)
 			stable = stable && (!circle || s.Equal(v, now[entry]))
 			now[entry] = v

@@ -156,6 +156,9 @@ func (d *orphans) explainEndedOwner(o *orphan) picture.Verdict {
 	return v
 }
 
+// copiedLock describes memory that looks like a lock that was left.
+const copiedLock = "a copy of a lock that was set (in a vector that grew, say)"
+
 // explainLeft returns the verdict on locks that were left without a release.
 func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 	v := d.newVerdict(o, d.certaintyOfAny(o.threads))
@@ -183,13 +186,13 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 			where = "on which path"
 		}
 		v.Explanation += " The code does not show " + where + "; memory that was never initialized as a lock looks " +
-			"the same, and so does a copy of a lock that was set (in a vector that grew, say), or a lock of GNU's " +
-			"runtime that was destroyed while others waited."
+			"the same, and so does " + copiedLock + ", or a lock of GNU's runtime that was destroyed while others " +
+			"waited."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use, at the address that it keeps"
 	}
 	released := func(h picture.Holder) bool { return h.Released }
 	if len(others) > 0 && allOf(o.locks[0].Holders, released) && o.locks[0].Implementation == "futex" {
-		v.Explanation += " A copy of a lock that was set, in a vector that grew, say, looks the same."
+		v.Explanation += " Memory that is " + copiedLock + " looks the same."
 	}
 	why := "no code that a thread may still reach releases it, except after acquiring it"
 	if len(others) > 0 && !d.left[node{lwp: o.threads[0]}] {

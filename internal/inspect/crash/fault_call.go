@@ -10,9 +10,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxLibraryFrames bounds the frames between a fault and the program's own code.
-const maxLibraryFrames = 64
-
 // addCaller adds the call of the program to a fault in a library or in one of its headers. The search starts at
 // frame from. Code without lines counts as a library's if code with lines called it. If a function of the program
 // ended in the call, no stack shows it.
@@ -30,7 +27,7 @@ func (c *Finder) addCaller(st *stacks.Stack, from int, f *picture.Fault) {
 		return
 	}
 	var inner *picture.Frame // inlined into the next, or called by it
-	for i := from; i < min(len(st.Frames), from+maxLibraryFrames); i++ {
+	for i := from; i < min(len(st.Frames), from+stacks.MaxLibraryFrames); i++ {
 		fr, kind := st.Frames[i], st.Kinds[i]
 		if fr.Signal || kind == stacks.KindGlue {
 			return

@@ -279,13 +279,13 @@ type LockCall struct {
 	Name, Family string
 }
 
-// maxCalledFrames bounds the frames between a fault and the program's call.
-const maxCalledFrames = 64
+// MaxLibraryFrames bounds the frames of libraries between a fault and the program's call.
+const MaxLibraryFrames = 64
 
 // LockCallAfter returns the call of a function for locks in which a thread was at frame number from: the program's
 // innermost call after that frame.
 func (c *Code) LockCallAfter(st *Stack, from int) (LockCall, bool) {
-	for i := from + 1; i < min(len(st.Frames), from+maxCalledFrames); i++ {
+	for i := from + 1; i < min(len(st.Frames), from+MaxLibraryFrames); i++ {
 		if st.Kinds[i-1] == KindUser && st.Frames[i-1].Module != nil {
 			break // the program's code, and no address without code to which the runtime jumped
 		}

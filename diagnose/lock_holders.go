@@ -75,8 +75,12 @@ func leakPlaces(l *picture.Lock) string {
 	for _, w := range l.Leaks[:min(len(l.Leaks), maxLeaks)] {
 		w.Frame.Function = phrase.ShortName(phrase.PlainName(w.Frame.Function))
 		text := place(w.Frame)
-		if w.ExitCall != "" {
-			text = fmt.Sprintf("%s out of the call at %s", exitWords(w.ExitCall), text)
+		switch {
+		case w.FailedCheck: // another function that is called there may throw, as one that is called through a pointer
+			text = fmt.Sprintf("%s out of the call at %s, where the code shows only a failed check (%s)", anException,
+				text, exitName(w.ExitCall))
+		case w.ExitCall != "":
+			text = fmt.Sprintf("%s (%s) out of the call at %s", exitKind(w.ExitCall), exitName(w.ExitCall), text)
 		}
 		at = append(at, text)
 	}
@@ -106,8 +110,8 @@ func exitKind(function string) string {
 	return anException
 }
 
-// exitWords names the way by which a call of a function that does not return leaves its caller.
-func exitWords(function string) string {
+// exitName returns the name of a function by which a call leaves its caller, without its arguments.
+func exitName(function string) string {
 	name, _, _ := strings.Cut(function, "(")
-	return fmt.Sprintf("%s (%s)", exitKind(function), name)
+	return name
 }

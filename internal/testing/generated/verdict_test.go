@@ -76,7 +76,7 @@ func callThere(c picture.CycleStep) bool {
 }
 
 // leftBy matches the sentence of a verdict that names the code that left a lock: its function and line.
-var leftBy = regexp.MustCompile(`without releasing (?:it|them)[^.]*?: (?:by (?:an exception \(\S+\) out of the call ` +
+var leftBy = regexp.MustCompile(`without releasing (?:it|them)[^.]*?: (?:by (?:an exception(?: \(\S+\))? out of the call ` +
 	`at |longjmp in )?)(\S+)(?:\([^)]*\))? \S+:\d+`)
 
 // leavers are the functions of the mistakes that leave a lock. In any other program, such a cause is invented.

@@ -174,3 +174,26 @@ func explainQueuedTasks(x *index, v *picture.Verdict, what string) {
 		"wait for each other by dependences (depend clauses) or in a taskwait, or execute that task first; " +
 		"otherwise: " + v.Fix
 }
+
+// explainDiscardedTasks adds to a hang that a taskgroup of its threads is cancelled: one of the discarded tasks may be
+// the one for which the threads wait.
+func explainDiscardedTasks(x *index, v *picture.Verdict, what string) {
+	for _, lwp := range v.Threads {
+		th := x.threads[lwp]
+		if th == nil || x.tasks[th.Task] == nil {
+			continue
+		}
+		t := x.tasks[th.Task]
+		if !slices.Contains(t.Flags, picture.FlagCancelledGroup) {
+			continue
+		}
+		v.Explanation += fmt.Sprintf(" But the %s task %sof %s is in a cancelled taskgroup: tasks of it that had not "+
+			"started were discarded, and one of them may be what %s.", t.Kind, x.taskPlace(t.ID), x.threadName(lwp),
+			what)
+		v.Evidence = append(v.Evidence, "the runtime's record of the taskgroup of "+x.threadName(lwp)+
+			" says that it is cancelled")
+		v.Fix = "do not wait for another task of a taskgroup that may be cancelled: leave the wait at a " +
+			"cancellation point (#pragma omp cancellation point taskgroup); otherwise: " + v.Fix
+		return
+	}
+}

@@ -164,6 +164,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the code of %s may reach %s, but cannot before: %s",
 			threadCount(len(others)), call, d.waitsText(others, " waits for ")))
 	}
+	explainDiscardedTasks(d.index, &v, "ends the wait")
 	if call == "" || w.Kind == picture.WaitSemaphore {
 		explainQueuedTasks(d.index, &v, "ends the wait")
 		explainSections(d.index, &v, "ends the wait")

@@ -111,6 +111,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 	flag := flagName(d.waitTarget(w))
 	explainQueuedTasks(d.index, &v, "changes "+flag)
 	explainSections(d.index, &v, "changes "+flag)
+	explainDiscardedTasks(d.index, &v, "changes "+flag)
 	if w.Call == "" {
 		explainHeldLocks(d, &v, flag)
 	}

@@ -142,6 +142,9 @@ const (
 const (
 	FlagUntied     = "untied"
 	FlagDetachable = "detachable"
+	// FlagCancelledGroup is set for a started task in a taskgroup that is cancelled, or within one: other tasks of it
+	// that had not started are discarded.
+	FlagCancelledGroup = "in_cancelled_taskgroup"
 )
 
 // Languages of interpreted code.

@@ -236,6 +236,7 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 		if fork, ok := ts.forks.forkOf(fd.region); ok {
 			info.Function = callbacks.Addr(fork.function)
 		}
+		info.Flags = ts.records.groupFlags(fd.task)
 		return info, fd.rec.Err()
 	}
 	info.Flags = ts.records.taskFlags(fd.task)
@@ -276,5 +277,30 @@ func (rs *records) taskFlags(t *task) []string {
 	if t.rec.Int(rs.l.Task.Priority) > 0 {
 		flags = append(flags, "priority")
 	}
+	if t.kind != kindWaiting {
+		flags = append(flags, rs.groupFlags(t)...)
+	}
 	return flags
+}
+
+// maxTaskgroups bounds the nesting of taskgroups: programs have a few, and a damaged list may be circular.
+const maxTaskgroups = 64
+
+// groupFlags returns the flag of a task in a cancelled taskgroup.
+func (rs *records) groupFlags(t *task) []string {
+	f := &rs.l.Taskgroup
+	group := t.rec.Address(rs.l.Task.Taskgroup)
+	for range maxTaskgroups {
+		if group.IsNull() || t.rec.Err() != nil {
+			break
+		}
+		r := layout.Read(rs.mem, group, f.Cancelled, f.Prev)
+		if r.Bool(f.Cancelled) && r.Err() == nil {
+			return []string{picture.FlagCancelledGroup}
+		}
+		if group = r.Address(f.Prev); r.Err() != nil {
+			break
+		}
+	}
+	return nil
 }

@@ -325,7 +325,7 @@ func (rs *records) priority(t *task) int {
 // flags returns the properties of a task, in a fixed order.
 func (rs *records) flags(t *task) []string {
 	if !t.explicit {
-		return nil
+		return rs.groupFlags(t)
 	}
 	f, r := &rs.l.Taskdata, t.rec()
 	flags := []string{"untied"}
@@ -346,7 +346,36 @@ func (rs *records) flags(t *task) []string {
 			flags = append(flags, x.name)
 		}
 	}
+	if t.bit(f.FlagStarted) {
+		flags = append(flags, rs.groupFlags(t)...)
+	}
 	return flags
+}
+
+const (
+	// maxTaskgroups bounds the nesting of taskgroups: programs have a few, and a damaged list may be circular.
+	maxTaskgroups = 64
+	// cancelTaskgroup is the request to cancel a taskgroup (cancel_taskgroup of kmp.h).
+	cancelTaskgroup = 4
+)
+
+// groupFlags returns the flag of a task in a cancelled taskgroup.
+func (rs *records) groupFlags(t *task) []string {
+	f := &rs.l.Taskgroup
+	group := t.address(rs.l.Taskdata.Taskgroup)
+	for range maxTaskgroups {
+		if group.IsNull() {
+			break
+		}
+		r := layout.Read(rs.mem, group, f.CancelRequest, f.Parent)
+		if r.Int(f.CancelRequest) == cancelTaskgroup && r.Err() == nil {
+			return []string{picture.FlagCancelledGroup}
+		}
+		if group = r.Address(f.Parent); r.Err() != nil {
+			break
+		}
+	}
+	return nil
 }
 
 // Flags of frames (ompt_frame_flag_t).

@@ -181,6 +181,30 @@ func TestSpinUntilQueuedTask(t *testing.T) {
 	checkHangs(t, cases)
 }
 
+// TestDiscardedTasks looks at a task that waits for one that its cancelled taskgroup has discarded.
+func TestDiscardedTasks(t *testing.T) {
+	env := []string{"OMP_CANCELLATION=true"}
+	group := "But the explicit task at verdict_cancelled_group.c:45 of thread "
+	fix := "#pragma omp cancellation point taskgroup"
+	checkHangs(t, []hangCase{
+		{
+			name: "loop", program: "verdict_cancelled_group", args: []string{"0"}, env: env,
+			kind: picture.VerdictSpinning,
+			has:  []string{"until ready changes", group, "one of them may be what changes ready", fix},
+		},
+		{
+			name: "semaphore", program: "verdict_cancelled_group", args: []string{"1"}, env: env,
+			kind: picture.VerdictNeverWoken,
+			has:  []string{"for semaphore posted", group, "one of them may be what ends the wait", fix},
+		},
+		{
+			name: "not_cancelled", program: "verdict_cancelled_group", args: []string{"2"}, env: env,
+			kind: picture.VerdictSpinning, has: []string{"until ready changes"},
+			lacks: []string{"cancelled taskgroup", "cancellation"},
+		},
+	})
+}
+
 // TestSpinOnLocalVariables looks at threads that spin on variables on another thread's stack, or in the frame of an
 // outer region.
 func TestSpinOnLocalVariables(t *testing.T) {

@@ -71,6 +71,7 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 		state = l.fillOpenMP(&t, n)
 	case n.LWP != 0 && n.Missing == nil:
 		l.waits.AddInterpreterWait(&t, n)
+		state = l.waits.AddLockWait(&t, n)
 	}
 	if n.LWP != 0 && n.Missing == nil {
 		t.Target = l.waits.TargetConstruct(n)

@@ -83,7 +83,11 @@ func HeldText(list []picture.WaitTarget) string {
 		if name == "" && t.Address != nil {
 			name = t.Address.String()
 		}
-		names = append(names, strings.TrimSpace(string(t.Kind)+" "+name))
+		kind := t.Kind
+		if kind == picture.WaitNestLock { // as the threads that wait for it name it
+			kind = picture.WaitLock
+		}
+		names = append(names, strings.TrimSpace(string(kind)+" "+name))
 	}
 	return Some(names, maxHeld, len(names))
 }

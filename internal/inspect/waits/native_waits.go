@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
@@ -510,6 +511,25 @@ func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 	c, ok := rtl.LockCallOf(w.Call)
 	w.Kind = c.WaitKind()
 	return c, w, ok && c.Set && w.Kind != ""
+}
+
+// AddLockWait adds to t, thread n of a picture that no runtime knows, its wait for a lock or a critical section of a
+// runtime. It returns the state of OpenMP that shows in the stack; undefined if it waits for none.
+func (wf *Finder) AddLockWait(t *picture.Thread, n *teams.Thread) handles.State {
+	w, ok := wf.native.nativeWait(n)
+	if _, _, isLock := wf.native.lockCall(n); !ok || !isLock {
+		return handles.StateUndefined
+	}
+	t.WaitID, t.WaitKind, t.WaitName = picture.Address(w.address), w.Kind, w.Name
+	switch w.Kind {
+	case picture.WaitCritical:
+		return handles.StateWaitCritical
+	case picture.WaitAtomic:
+		return handles.StateWaitAtomic
+	case picture.WaitLock, picture.WaitNestLock:
+		return handles.StateWaitLock
+	}
+	return handles.StateUndefined
 }
 
 // foreignLock describes the lock that a thread waits for which is unknown to all runtimes. Its holders follow from

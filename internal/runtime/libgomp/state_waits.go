@@ -245,17 +245,18 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 		return nestHolder{}, fmt.Errorf("nestable lock at %v: owner is %#x: %w", a, owner, callbacks.Unavailable)
 	}
 	if g := s.l.Globals.GlobalICV; g.IsKnown() && g.Address.Offset == owner {
-		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
+		return nestHolder{text: fmt.Sprintf("its record names an initial task as the owner, depth %d", count)}, nil
 	}
 	fd, err := s.tasks.locateTask(callbacks.Addr(owner).Add(-first.Offset))
 	if err != nil {
-		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
+		return nestHolder{text: fmt.Sprintf("its record names an unknown task as the owner, depth %d", count)}, nil
 	}
 	th := s.tasks.executorOf(fd)
 	if th == nil {
-		return nestHolder{text: fmt.Sprintf("held %d times by the task at %v", count, fd.addr)}, nil
+		return nestHolder{text: fmt.Sprintf("its record names the task at %v as the owner, depth %d", fd.addr,
+			count)}, nil
 	}
-	return nestHolder{fmt.Sprintf("held %d times by LWP %d", count, th.lwp), th}, nil
+	return nestHolder{fmt.Sprintf("its record names LWP %d as the owner, depth %d", th.lwp, count), th}, nil
 }
 
 // contended is the value of a held lock's word (gomp_mutex_t) on which threads sleep.

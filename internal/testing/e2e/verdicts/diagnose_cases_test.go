@@ -42,7 +42,7 @@ func deadlocks() []expectation {
 			threads: 2, waits: []string{"barrier", "critical room"}},
 		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2,
 			waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"},
-			gcc: []string{"held 2 times by"}},
+			gcc: []string{"as the owner, depth 2"}},
 		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3,
 			waits: []string{"lock table[0].fork", "lock table[1].fork", "lock table[2].fork"},
 			says:  []string{"omp_set_lock in dine"}},

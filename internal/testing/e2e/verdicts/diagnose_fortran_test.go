@@ -35,7 +35,7 @@ func fortranVerdicts() []expectation {
 				"critical section ledger"}},
 		{program: "verdict_fortran_waits", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
 			waits: []string{"nest_lock leaf", "nest_lock tree"}, says: []string{"office::down", "office::up"},
-			llvm: []string{"owner_id"}, gcc: []string{"held 2 times by"}},
+			llvm: []string{"owner_id"}, gcc: []string{"as the owner, depth 2"}},
 		{program: "verdict_fortran_waits", args: []string{"2"}, kind: "barrier_divergent", certainty: "certain",
 			threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region",
 				"office::gather"}},

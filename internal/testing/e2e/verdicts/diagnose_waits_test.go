@@ -61,7 +61,7 @@ func lockPointers() []expectation {
 	e.says = []string{"which it holds itself", "omp_set_lock in again"}
 	out := twins(e, "0", "1")
 	e.args, e.kind, e.threads = []string{"1"}, picture.VerdictDeadlock, 2
-	e.waits, e.says = []string{"join end of LWP", "lock page"}, []string{"omp_set_lock in hold"}
+	e.waits, e.says = []string{"join end of LWP", "lock page"}, []string{"omp_set_lock in hold", "in <OMP-lock_wait>"}
 	out = append(out, twins(e, "1", "1")...)
 	e.args, e.kind, e.threads, e.waits = []string{"2"}, picture.VerdictSpinning, 1, nil
 	e.says = []string{"until page changes", "thread 0 (LWP ", ") holds it, and cannot proceed"}

@@ -39,7 +39,7 @@ func (g *gatherer) addHandovers() {
 			continue
 		}
 		lock := lockflow.Lock{Family: family, Address: w.variable}
-		if l.Owner == 0 && g.isHandedOver(lock) {
+		if l.Owner == 0 && !isLeft(l) && g.isHandedOver(lock) {
 			l.HandedOver, l.Acquiring = true, g.acquiringThreads(lock, waits)
 		}
 		l.Releases = g.releases(lock, func(lwp int) bool {

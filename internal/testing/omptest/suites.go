@@ -181,7 +181,7 @@ func StaticLibgomp(tb testing.TB) string {
 
 // staticSuites are the releases of Debian that have static GNU runtimes of further releases of
 // GCC than 11 and 12.
-var staticSuites = map[int]string{10: "bullseye", 13: "trixie", 14: "trixie", 15: "sid", 16: "sid"}
+var staticSuites = map[int]string{9: "bullseye", 10: "bullseye", 13: "trixie", 14: "trixie", 15: "sid", 16: "sid"}
 
 // StaticLibgomps returns the directories of static GNU runtimes by the release of GCC. Those
 // that were built with a newer C library than the system's need [NewerLibc] when they are

@@ -83,6 +83,8 @@ func supportPage(t *testing.T) string {
 		"parts and writes the results.")
 	all := supportRows(t)
 	p.text(runsOf(all))
+	builds := slices.DeleteFunc(slices.Clone(all), func(r omptest.SupportRow) bool { return r.Target != "build" })
+	all = slices.DeleteFunc(all, func(r omptest.SupportRow) bool { return r.Target == "build" })
 	var rows [][]string
 	for i := 0; i < len(all); {
 		from, end := all[i], i
@@ -106,7 +108,33 @@ func supportPage(t *testing.T) string {
 	p.table(head, rows)
 	p.text("The row *another runtime* is a runtime of the tests that exports only the functions `omp_get_*`. " +
 		"[Findings](../history/findings.md) has results of runs that this table does not count.")
+	p.text("## Builds")
+	p.text("`TestOddBuilds` looks at a deadlock of two locks, in a process and in its core, and at its healthy twin, " +
+		"in builds that are not those of the other tests. *Right* means that names, lines (without -g: names alone), " +
+		"stacks, holders and the verdict are right.")
+	p.table([]string{"build", "runtime", "pictures", "result", "date"}, buildRows(builds))
+	p.text("Not tried: libgomp 7 and 8, and libomp 10, 12 and 20 to 22 (no release of Debian that is in use has " +
+		"them), Intel's runtime, AMD's (AOCC) and Cray's.")
 	return p.String()
+}
+
+// buildRows returns the rows of the table of builds.
+func buildRows(rows []omptest.SupportRow) (out [][]string) {
+	for _, row := range rows {
+		runtime := runtimeNames[row.Runtime]
+		if row.Release != 0 {
+			runtime += " " + strconv.Itoa(row.Release)
+		}
+		result := "right"
+		switch {
+		case row.Cases == 0:
+			result = "not run"
+		case row.Failed > 0:
+			result = fmt.Sprintf("%d wrong", row.Failed)
+		}
+		out = append(out, []string{row.Build, runtime, strconv.Itoa(row.Cases), result, row.Date})
+	}
+	return out
 }
 
 // runsOf returns the sentence with the days of the runs that the table is from, and the number of parts without one.

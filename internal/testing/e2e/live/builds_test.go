@@ -13,24 +13,81 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-const oddBuildsSource = "odd_builds.c"
+const (
+	oddBuildsSource  = "odd_builds.c"
+	oddFortranSource = "odd_builds.f90"
+)
 
 // oddBuild is a build that users make in a way of their own.
 type oddBuild struct {
 	name    string
+	family  string // of the runtime, as in a row of the results
 	runtime func(t *testing.T) omptest.Runtime
 	build   func(t *testing.T, source, exe string)
+	bare    bool // without lines
+	fortran bool
+	cxx     bool
 }
 
 func libomp16(t *testing.T) omptest.Runtime  { return omptest.RuntimeOf(t, 16) }
 func libgomp12(t *testing.T) omptest.Runtime { return omptest.Libgomp(t) }
+
+// libompOf returns a function that returns LLVM's runtime of one release.
+func libompOf(release int) func(t *testing.T) omptest.Runtime {
+	return func(t *testing.T) omptest.Runtime { return omptest.RuntimeOf(t, release) }
+}
 
 // compileWith returns a function that compiles by a compiler with some flags.
 func compileWith(compiler string, flags ...string) func(t *testing.T, source, exe string) {
 	return func(t *testing.T, source, exe string) {
 		t.Helper()
 		args := slices.Concat([]string{"-g", "-O2", "-fopenmp"}, flags, []string{"-o", exe, source})
+		if filepath.Ext(source) == ".f90" {
+			args = append(args, "-fno-inline", "-J", filepath.Dir(exe))
+		}
 		e2e.RunCompiler(t, exec.Command(omptest.Program(t, compiler), args...))
+	}
+}
+
+// plainWith returns a function that compiles by a compiler with some flags, without -g.
+func plainWith(compiler string, flags ...string) func(t *testing.T, source, exe string) {
+	return func(t *testing.T, source, exe string) {
+		t.Helper()
+		args := slices.Concat([]string{"-O2", "-fopenmp"}, flags, []string{"-o", exe, source})
+		e2e.RunCompiler(t, exec.Command(omptest.Program(t, compiler), args...))
+	}
+}
+
+// released returns a function that compiles by GCC of one release; the suffix is that of the language's files.
+func released(release int, ext string, flags ...string) func(t *testing.T, source, exe string) {
+	return func(t *testing.T, source, exe string) {
+		t.Helper()
+		args := append([]string{"-g", "-O2", "-fopenmp", "-o", exe}, flags...)
+		library := ""
+		switch ext {
+		case ".c":
+			args = append(args, source)
+		case ".cc":
+			args, library = append(args, "-x", "c++", source, "-x", "none"), "stdc++"
+		case ".f90":
+			args, library = append(args, source, "-fno-inline", "-J", filepath.Dir(exe)), "gfortran"
+		}
+		if library != "" { // the system's
+			file, err := exec.Command(omptest.Program(t, "gcc"), "-print-file-name=lib"+library+".so").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "-L"+filepath.Dir(string(file)), "-l"+library)
+		}
+		e2e.RunCompiler(t, exec.Command(omptest.ReleasedGCC(t, release, ext), args...))
+	}
+}
+
+// insideWith returns a function that links a program with the static runtime of a release of GCC.
+func insideWith(release int) func(t *testing.T, source, exe string) {
+	return func(t *testing.T, source, exe string) {
+		t.Helper()
+		compileWith("gcc", "-static", "-L"+omptest.StaticLibgomps(t)[release])(t, source, exe)
 	}
 }
 
@@ -65,45 +122,99 @@ func linkMusl(t *testing.T, source, exe string) {
 }
 
 func oddBuilds() []oddBuild {
-	return []oddBuild{
+	const llvm, gnu, inside = "libomp", "libgomp", "libgomp.a"
+	all := []oddBuild{
 		// BOLT damages GCC's line tables of DWARF 5.
-		{"BOLT, GCC", libgomp12, boltWith("random2", "gcc", "-gdwarf-4")},
-		{"BOLT, clang", libomp16, boltWith("random2", "clang-16")},
-		{"BOLT, each block, GCC", libgomp12, boltWith("all", "gcc", "-gdwarf-4")},
-		{"BOLT, each block, clang", libomp16, boltWith("all", "clang-16")},
-		{"musl, static", libgomp12, linkMusl},
+		{name: "BOLT, GCC", family: gnu, runtime: libgomp12, build: boltWith("random2", "gcc", "-gdwarf-4")},
+		{name: "BOLT, clang", family: llvm, runtime: libomp16, build: boltWith("random2", "clang-16")},
+		{name: "BOLT, each block, GCC", family: gnu, runtime: libgomp12, build: boltWith("all", "gcc", "-gdwarf-4")},
+		{name: "BOLT, each block, clang", family: llvm, runtime: libomp16, build: boltWith("all", "clang-16")},
+		{name: "musl, static", family: inside, runtime: libgomp12, build: linkMusl},
+		{name: "GCC, static libgomp 9", family: inside, runtime: libgomp12, build: insideWith(9)},
+		{name: "GCC, -flto", family: gnu, runtime: libgomp12, build: compileWith("gcc", "-flto")},
+		{name: "GCC, -g1", family: gnu, runtime: libgomp12, build: compileWith("gcc", "-g1")},
+		{name: "GCC 14, -gz=zstd", family: gnu, runtime: libgomp12, build: released(14, ".c", "-gz=zstd")},
+		{name: "GCC, no -g", family: gnu, runtime: libgomp12, build: plainWith("gcc"), bare: true},
+		{name: "clang, -flto", family: llvm, runtime: libomp16,
+			build: compileWith("clang-16", "-flto", "-fuse-ld=lld")},
+		{name: "clang, -g1", family: llvm, runtime: libomp16, build: compileWith("clang-16", "-g1")},
+		{name: "clang, -gz=zstd", family: llvm, runtime: libomp16, build: compileWith("clang-16", "-gz=zstd")},
+		{name: "clang, no -g", family: llvm, runtime: libomp16, build: plainWith("clang-16"), bare: true},
+		{name: "gfortran 12", family: gnu, runtime: libgomp12, build: compileWith("gfortran"), fortran: true},
 	}
+	for _, release := range []int{9, 11, 13} {
+		all = append(all, oddBuild{name: fmt.Sprintf("clang, libomp %d", release), family: llvm,
+			runtime: libompOf(release), build: compileWith("clang-16")})
+	}
+	for _, release := range []int{13, 14, 15, 16} {
+		all = append(all,
+			oddBuild{name: fmt.Sprintf("g++ %d", release), family: gnu, runtime: libgomp12,
+				build: released(release, ".cc"), cxx: true},
+			oddBuild{name: fmt.Sprintf("gfortran %d", release), family: gnu, runtime: libgomp12,
+				build: released(release, ".f90"), fortran: true})
+	}
+	return all
 }
 
-// TestOddBuilds looks at a deadlock and at its healthy twin in builds whose files differ from those of compilers alone:
-// the names, lines and holders are right, in a process and in its core.
+// TestOddBuilds looks at a deadlock and at its healthy twin in builds that are not those of the matrices: the names,
+// lines and holders are right, in a process and in its core.
 func TestOddBuilds(t *testing.T) {
-	omptest.NeedsMore(t, "BOLT and musl")
-	source := filepath.Join("testdata", oddBuildsSource)
+	omptest.NeedsMore(t, "BOLT, musl and other compilers")
 	for _, b := range oddBuilds() {
 		t.Run(b.name, func(t *testing.T) {
+			source := oddBuildsSource
+			if b.fortran {
+				source = oddFortranSource
+			}
 			exe, runtime := filepath.Join(t.TempDir(), "program"), b.runtime(t)
-			b.build(t, source, exe)
-			pid := startTarget(t, runtime, []string{exe, "0"})
-			awaitStates(t, pid, 2, "wait_lock")
-			core := gcore(t, pid)
-			for _, target := range []string{fmt.Sprint(pid), core} {
-				_, pic := e2e.Diagnose(t, target)
-				checkOddDeadlock(t, pic)
+			b.build(t, filepath.Join("testdata", source), exe)
+			row := omptest.SupportRow{Runtime: b.family, Release: runtime.Major, Target: "build", Build: b.name}
+			if b.family == "libgomp.a" {
+				row.Release = 0
 			}
-			pic := awaitStates(t, startTarget(t, runtime, []string{exe, "1"}), 1, "wait_lock")
-			for _, v := range pic.Verdicts {
-				if v.Severity == picture.SeverityHang {
-					t.Errorf("a hang is reported in the healthy twin: %s", v.Summary)
+			count := omptest.RecordSupport(t, row)
+			t.Run("deadlock", func(t *testing.T) {
+				pid := startTarget(t, runtime, []string{exe, "0"})
+				awaitStates(t, pid, 2, "wait_lock")
+				core := gcore(t, pid)
+				for _, target := range []string{fmt.Sprint(pid), core} {
+					kind := "process"
+					if target == core {
+						kind = "core"
+					}
+					t.Run(kind, func(t *testing.T) {
+						defer count(t)
+						_, pic := e2e.Diagnose(t, target)
+						checkOddDeadlock(t, pic, b)
+					})
 				}
-			}
+			})
+			t.Run("healthy", func(t *testing.T) {
+				defer count(t)
+				pic := awaitStates(t, startTarget(t, runtime, []string{exe, "1"}), 1, "wait_lock")
+				for _, v := range pic.Verdicts {
+					if v.Severity == picture.SeverityHang {
+						t.Errorf("a hang is reported in the healthy twin: %s", v.Summary)
+					}
+				}
+			})
 		})
 	}
 }
 
-// checkOddDeadlock checks the verdict on the deadlock of odd_builds.c, and the stacks of its threads.
-func checkOddDeadlock(t *testing.T, pic *picture.Picture) {
+// checkOddDeadlock checks the verdict on the deadlock of a build, and the stacks of its threads.
+func checkOddDeadlock(t *testing.T, pic *picture.Picture, b oddBuild) {
 	t.Helper()
+	source, text, transfer, outer := oddBuildsSource, "  omp_set_lock(two);", "transfer", "main"
+	if b.cxx {
+		transfer += "(int)"
+	}
+	frames := 2 // of the region's function, and of the function that forked it
+	if b.fortran {
+		source, text = oddFortranSource, "    call omp_set_lock(two)"
+		transfer, outer = "deeds::transfer_money", "odd_builds"
+		frames = 3 // the program has a C function main that calls the main program
+	}
 	var hangs []picture.Verdict
 	for _, v := range pic.Verdicts {
 		if v.Severity == picture.SeverityHang && v.Kind != picture.VerdictBarrierMissing { // a consequence
@@ -118,7 +229,10 @@ func checkOddDeadlock(t *testing.T, pic *picture.Picture) {
 			t.Errorf("warning: %s", w)
 		}
 	}
-	line := lineOf(t, oddBuildsSource, "  omp_set_lock(two);")
+	line, file := lineOf(t, source, text), source
+	if b.bare {
+		line, file = 0, "."
+	}
 	waiting := 0
 	for _, th := range pic.Threads {
 		var names []string
@@ -128,15 +242,15 @@ func checkOddDeadlock(t *testing.T, pic *picture.Picture) {
 			}
 		}
 		if !slices.Contains(hangs[0].Threads, th.LWP) {
-			if len(names) != 2 || names[1] != "main" { // the region's function, and the function that forked it
+			if len(names) != frames || names[1] != outer {
 				t.Errorf("thread %d is in %q", th.LWP, names)
 			}
 			continue
 		}
 		waiting++
 		i := slices.IndexFunc(th.UserStack, func(f picture.Frame) bool { return f.Kind == picture.FrameUser })
-		if f := th.UserStack[max(i, 0)]; len(names) != 3 || names[0] != "transfer" || names[2] != "main" ||
-			filepath.Base(f.File) != oddBuildsSource || f.Line != line {
+		if f := th.UserStack[max(i, 0)]; len(names) != frames+1 || names[0] != transfer || names[2] != outer ||
+			filepath.Base(f.File) != file || f.Line != line {
 			t.Errorf("thread %d is in %q, at %+v", th.LWP, names, f)
 		}
 	}

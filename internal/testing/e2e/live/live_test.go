@@ -47,6 +47,24 @@ func TestLiveMatrix(t *testing.T) {
 	}
 }
 
+// TestLiveOldReleases is TestLiveMatrix for a few programs on older releases.
+func TestLiveOldReleases(t *testing.T) {
+	omptest.NeedsMore(t, "runtimes of other releases")
+	for _, major := range []int{9, 11, 13} {
+		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
+			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "process",
+				Build: "few"})
+			for _, program := range []string{"barrier", "critical", "lock_cycle", "nested", "taskwait"} {
+				t.Run(program, func(t *testing.T) {
+					defer count(t)
+					checkLive(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}),
+						Runtime: omptest.RuntimeOf(t, major)}, func(*omptest.Truth) {}, true)
+				})
+			}
+		})
+	}
+}
+
 // checkLive starts a program and compares its picture with the truth of its threads, changed by adapt, and with
 // the picture of a core of the same process.
 func checkLive(t *testing.T, run omptest.Run, adapt func(*omptest.Truth), lines bool) {

@@ -83,18 +83,25 @@ func TestReportMatrix(t *testing.T) {
 // their threads.
 func TestOldReleases(t *testing.T) {
 	omptest.NeedsMore(t, "runtimes of other releases")
-	for _, major := range []int{9, 11} {
-		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
-			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "core",
-				Build: "few"})
-			for _, program := range []string{"barrier", "critical", "lock_cycle", "nested", "taskwait"} {
-				t.Run(program, func(t *testing.T) {
-					defer count(t)
-					r := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}),
-						Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
-					e2e.CheckPicture(t, e2e.Report(t, r.Core), r, true)
-				})
+	for _, major := range []int{9, 11, 13} {
+		for _, strip := range []bool{false, true} {
+			name, row := fmt.Sprintf("libomp-%d", major), omptest.SupportRow{Runtime: "libomp", Release: major,
+				Target: "core", Build: "few"}
+			if strip {
+				name, row.Target = name+"-stripped", row.Target+", stripped"
 			}
-		})
+			t.Run(name, func(t *testing.T) {
+				count := omptest.RecordSupport(t, row)
+				for _, program := range []string{"barrier", "critical", "lock_cycle", "nested", "taskwait"} {
+					t.Run(program, func(t *testing.T) {
+						defer count(t)
+						r := omptest.Dump(t, omptest.Run{
+							Exe:     omptest.Compile(t, omptest.Build{Program: program, Strip: strip}),
+							Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
+						e2e.CheckPicture(t, e2e.Report(t, r.Core), r, !strip)
+					})
+				}
+			})
+		}
 	}
 }

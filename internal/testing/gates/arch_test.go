@@ -216,8 +216,8 @@ var imports = map[string][]string{
 		"internal/runtime/rtl", "picture",
 	},
 	"internal/runtime/libomp/locate": {
-		"callbacks", "handles", "internal/code/accesspath", "internal/code/symbolic", "internal/runtime/layout",
-		"internal/runtime/layoutcode", "internal/runtime/rtl",
+		"callbacks", "handles", "internal/code/accesspath", "internal/code/symbolic", "internal/image/elfx",
+		"internal/runtime/layout", "internal/runtime/layoutcode", "internal/runtime/rtl",
 	},
 	"internal/runtime/libomptarget": {
 		"callbacks", "internal/code/accesspath", "internal/code/symbolic", "internal/runtime/layout",

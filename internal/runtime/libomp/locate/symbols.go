@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -132,15 +133,16 @@ func (r *recovery) threadNumber() {
 	for _, p := range paths {
 		for _, e := range p.Loads {
 			c, ok := e.Chain()
-			if !ok || c.Root.Kind != symbolic.RootTLSVar || len(c.Steps) != 1 || c.Last().Size != 4 {
+			if !ok || len(c.Steps) != 1 || c.Last().Size != 4 {
 				continue
 			}
-			// The two words at the root are the number of the module and the variable's offset in its block, for
-			// __tls_get_addr.
-			off, err := layout.ReadUint(r.target, callbacks.Addr(c.Root.Address+wordBytes), wordBytes)
+			off, known, err := r.threadOffset(c.Root)
 			if err != nil {
 				r.fail(name, err)
 				return
+			}
+			if !known {
+				continue
 			}
 			offsets[off+c.Steps[0].Offset] = true
 		}
@@ -154,4 +156,27 @@ func (r *recovery) threadNumber() {
 			Evidence: "read by omp_get_thread_num"})
 		return
 	}
+}
+
+// threadOffset returns the offset of the thread-local variable at the root of a path, in the block of its module; not
+// known for other roots.
+func (r *recovery) threadOffset(root symbolic.Root) (off uint64, known bool, err error) {
+	switch root.Kind {
+	case symbolic.RootTLSVar:
+		// The two words at the root are the number of the module and the offset, for __tls_get_addr.
+		off, err = layout.ReadUint(r.target, callbacks.Addr(root.Address+wordBytes), wordBytes)
+		return off, true, err
+	case symbolic.RootTLSSlot:
+		// The words of a descriptor do not contain the offset; its relocation does.
+		if r.module.Image == nil {
+			return 0, true, fmt.Errorf("%w: its place is in the relocations of the missing file", layout.ErrUnknown)
+		}
+		f, err := elfx.Open(r.module.Image)
+		if err != nil {
+			return 0, true, err
+		}
+		off, err = f.ThreadOffset(root.Address - r.module.Bias)
+		return off, true, err
+	}
+	return 0, false, nil
 }

@@ -74,8 +74,13 @@ func TestEachItsLock(t *testing.T) {
 			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: at}}
 			failing := picture.Leak{Frame: at, ExitCall: "std::__throw_bad_alloc()", FailedCheck: true}
 			s.Facts.Locks[1].Leaks = []picture.Leak{failing}
-		}), []want{orphaned("by work x.c:9", 1), orphaned("by an exception out of the call at work x.c:9, where the "+
-			"code shows only a failed check (std::__throw_bad_alloc)", 2)}},
+		}), []want{orphaned("by work x.c:9", 1)}},
+		{"one is left by a failed check, as far as the code shows", 1, itsOwn(1, func(s scene) {
+			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+			failing := picture.Leak{Frame: at, ExitCall: "std::__throw_bad_alloc()", FailedCheck: true}
+			s.Facts.Locks[0].Leaks = []picture.Leak{failing}
+		}), []want{orphaned("by an exception out of the call at work x.c:9, where the code shows only a failed check "+
+			"(std::__throw_bad_alloc)", 1)}},
 		{"all who may release them are in a deadlock", 4, itsOwn(2, func(s scene) {
 			s.opposed(3, 4)
 			for i := range 2 {

@@ -153,7 +153,7 @@ func (p *Program) reset(cfg Config) {
 	}
 	p.opens = flow.Summaries[openings]{
 		Callees: func(entry uint64) []uint64 { return openingCallees(p, entry) },
-		Equal:   openings.equal, Unknown: unknownOpenings, Largest: maxCircle,
+		Equal:   openings.equal, Largest: maxCircle,
 		Compute: func(entry uint64, callee func(entry uint64) openings) openings {
 			return computeOpenings(p, entry, callee)
 		},

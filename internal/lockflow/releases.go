@@ -51,33 +51,6 @@ func isGiving(o opening) bool { return o.gives }
 // openings is the summary of a function: its first effect on each lock.
 type openings []opening
 
-// unknownOpenings is the summary of a function of a group that is too large to be computed: it may release any lock.
-var unknownOpenings = openings{{gives: true}}
-
-// isUnknown reports whether the summary is unknownOpenings.
-func (all openings) isUnknown() bool { return len(all) == 1 && all[0].family == "" }
-
-// openingsFrom returns the openings of the function at entry, given its summary. The releases of an unknown summary are
-// of unknown locks of the families that the function reaches, and are shown at its entry.
-func (p *Program) openingsFrom(entry uint64, summary openings) openings {
-	if !summary.isUnknown() {
-		return summary
-	}
-	var out openings
-	reached := p.reaches.SummaryOf(entry).locks & handedOver
-	for _, name := range familyNames {
-		if familySet(name)&reached != 0 {
-			out = append(out, opening{family: name, gives: true, calls: []uint64{entry}})
-		}
-	}
-	return out
-}
-
-// openingsAt returns the openings of the function at entry.
-func (p *Program) openingsAt(entry uint64) openings {
-	return p.openingsFrom(entry, p.opens.SummaryOf(entry))
-}
-
 func (o opening) isSame(p opening) bool {
 	return o.family == p.family && (o.lock == nil) == (p.lock == nil) && (o.lock == nil || o.lock.Equal(p.lock))
 }
@@ -184,7 +157,7 @@ func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool
 	if f == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 || !p.mayGive(f, callee) {
 		return false
 	}
-	return slices.ContainsFunc(p.openingsAt(entry), isGiving)
+	return slices.ContainsFunc(p.opens.SummaryOf(entry), isGiving)
 }
 
 // mayGive reports whether a call in f may release a lock that the callee has not acquired.
@@ -306,7 +279,7 @@ func computeOpenings(p *Program, entry uint64, callee func(entry uint64) opening
 	if f == nil || p.isUnfollowed(entry) || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
-	sites := siteOpenings(p, f, func(entry uint64) openings { return p.openingsFrom(entry, callee(entry)) })
+	sites := siteOpenings(p, f, callee)
 	if sites == nil {
 		return nil
 	}
@@ -385,7 +358,7 @@ func (p *Program) openedBy(f *function, fr *Frame, innermost bool, number int) *
 	if *known != nil {
 		return *known
 	}
-	out := &opened{sites: siteOpenings(p, f, p.openingsAt)}
+	out := &opened{sites: siteOpenings(p, f, p.opens.SummaryOf)}
 	*known = out
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
 	from, ok := flow.AheadOf(f.flow, at)
@@ -675,7 +648,7 @@ func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 		return Release{}, false
 	}
 	var out Release
-	for _, o := range p.openingsAt(entry) {
+	for _, o := range p.opens.SummaryOf(entry) {
 		if !o.gives || o.family != lock.Family {
 			continue
 		}

@@ -223,6 +223,7 @@ func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 //
 // It is not ok in these cases:
 //   - Some code leaves the lock, and a waiter may have executed it.
+//   - The holder's code has released the lock, unless its address has changed in memory: then another may hold it.
 //   - A waiter is in the very call that may have acquired the lock: more than one thread made that call, and any of
 //     them may have left the lock before. That does not hold if the holder is in that call again, for another lock. If
 //     the holder's call is unknown, each call that its code makes counts.
@@ -247,7 +248,8 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 		return picture.Holder{}, false
 	}
 	h := others[0]
-	if h.AcquiredAt != nil && h.AcquiredAt.Construct == "parallel" && anyAtEnd(b.facts.Waits, w.Region) {
+	if h.AcquiredAt != nil && h.AcquiredAt.Construct == "parallel" && anyAtEnd(b.facts.Waits, w.Region) ||
+		h.Released {
 		return picture.Holder{}, false
 	}
 	passed := func(at picture.Leak) bool {

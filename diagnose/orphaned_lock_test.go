@@ -155,6 +155,32 @@ func TestSoleHolder(t *testing.T) {
 	})
 }
 
+// TestReleasedHolder checks a lock whose only possible holder, at a barrier, has released it by its code: a thread that
+// waits for the lock has left it if some code does.
+func TestReleasedHolder(t *testing.T) {
+	at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+	scenarioOf := func(change func(l *picture.Lock)) func(scene) {
+		return func(s scene) {
+			s.arrived("b", 0x100, []int{1}, 2, 3)
+			l := s.lock("l")
+			l.MayRelease = &picture.Candidates{Threads: []int{1, 2, 3}}
+			l.Leaks = []picture.Leak{{Frame: at}}
+			l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible, Evidence: "code", AcquiredAt: &at}}
+			s.waits(2, picture.WaitLock, "l")
+			s.waits(3, picture.WaitLock, "l")
+			change(l)
+		}
+	}
+	check(t, []scenario{
+		{"it has not released it", 3, scenarioOf(func(*picture.Lock) {}), []want{
+			likely(picture.VerdictDeadlock, "waiting at a barrier", "", 1, 2),
+			neverComplete(picture.Likely, 1)}},
+		{"it has", 3, scenarioOf(func(l *picture.Lock) { l.Holders[0].Released = true }), []want{
+			likely(picture.VerdictLockOrphaned, "release the lock", "by work x.c:9", 2, 3),
+			neverComplete(picture.Likely, 1)}},
+	})
+}
+
 // TestRingBehindLeftLock checks a ring of a barrier and a condition where a lock is the cause: the thread that waits
 // for it would signal the condition.
 func TestRingBehindLeftLock(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Limits that distinguish a standstill from slowness.
@@ -20,6 +22,9 @@ const (
 	// as many.
 	noteTurns = 200
 )
+
+// waitForChild starts the line of /proc on a thread in the system call wait4.
+var waitForChild = fmt.Sprint(unix.SYS_WAIT4, " ")
 
 // ran is the amount that a thread has run.
 type ran struct {
@@ -69,7 +74,7 @@ func spun(since, now map[int]ran) bool {
 }
 
 // stuck returns the amount that the non-sleeping threads have run; waits reports whether all of these spin where
-// they may wait.
+// they may wait, and no thread waits for a child process: a child that gets no processor makes no note.
 func (r *run) stuck(truth Truth) (used map[int]ran, waits bool) {
 	used = map[int]ran{}
 	tasks := fmt.Sprintf("/proc/%d/task", r.pid)
@@ -81,6 +86,10 @@ func (r *run) stuck(truth Truth) (used map[int]ran, waits bool) {
 		dir := filepath.Join(tasks, e.Name())
 		text, err := os.ReadFile(filepath.Join(dir, "stat"))
 		if err != nil {
+			return nil, false
+		}
+		call, err := os.ReadFile(filepath.Join(dir, "syscall"))
+		if err == nil && strings.HasPrefix(string(call), waitForChild) {
 			return nil, false
 		}
 		_, rest, _ := strings.Cut(string(text), ") ")

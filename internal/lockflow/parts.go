@@ -27,7 +27,7 @@ func (p *Program) rangeAt(pc uint64) (flow.Range, bool) {
 	return flow.Range{Low: low, High: high}, ok
 }
 
-// functionWith returns the function of which r is the first range or a part.
+// functionWith returns the function that starts with r, or that has r as a part.
 func (p *Program) functionWith(r flow.Range) *function {
 	entry, isPart := p.cfg.Code.PartOf(r.Low)
 	switch {

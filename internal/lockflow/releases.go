@@ -163,8 +163,13 @@ func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool
 // mayGive reports whether a call in f may release a lock that the callee has not acquired.
 func (p *Program) mayGive(f *function, callee func(entry uint64) bool) bool {
 	o := p.outlineOf(f)
-	gives := func(s site) bool { return s.mayGive(callee) }
-	return !o.known || slices.ContainsFunc(o.calls, gives) || slices.ContainsFunc(o.named, gives) ||
+	return !o.known || slices.ContainsFunc(o.calls, func(s site) bool { return s.mayGive(callee) }) ||
+		o.mayHandGiving(callee)
+}
+
+// mayHandGiving reports whether a function whose address the code contains may release a lock that it has not acquired.
+func (o *outline) mayHandGiving(callee func(entry uint64) bool) bool {
+	return slices.ContainsFunc(o.named, func(s site) bool { return s.mayGive(callee) }) ||
 		slices.ContainsFunc(o.functions, callee)
 }
 
@@ -183,8 +188,7 @@ func (p *Program) mayGiveFrom(f *function, fr *Frame, innermost bool) bool {
 	return slices.ContainsFunc(after, func(t symbolic.Target) bool {
 		s := p.site(flow.CallSite{Target: t})
 		return s.mayGive(callee)
-	}) || slices.ContainsFunc(o.named, func(s site) bool { return s.mayGive(callee) }) ||
-		slices.ContainsFunc(o.functions, callee)
+	}) || o.mayHandGiving(callee)
 }
 
 // mayGive reports whether the call at s may release a lock that the callee has not acquired.

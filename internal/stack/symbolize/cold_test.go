@@ -1,7 +1,6 @@
 package symbolize
 
 import (
-	"debug/elf"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -87,17 +86,8 @@ func TestNamesFromDWARF(t *testing.T) {
 func TestPartsOfSameName(t *testing.T) {
 	for _, flag := range []string{"-g", "-g0"} {
 		file := compile(t, "parts_one.c", "gcc", flag, "-O2", filepath.Join("testdata", "parts_two.c"))
-		f, err := elf.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		list, err := f.Symbols()
-		if err != nil {
-			t.Fatal(err)
-		}
 		var functions, parts []uint64 // by source file
-		for _, s := range list {
+		for _, s := range symbolsOf(t, file) {
 			switch s.Name {
 			case "check":
 				functions = append(functions, s.Value+bias)

@@ -93,17 +93,8 @@ func compileOpenMP(t *testing.T, compiler string, flags ...string) string {
 // outlinedFunctions returns the outlined functions of a file by name.
 func outlinedFunctions(t *testing.T, file string) map[string]uint64 {
 	t.Helper()
-	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	list, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]uint64{}
-	for _, s := range list {
+	for _, s := range symbolsOf(t, file) {
 		if kind, _ := Construct(s.Name); kind != "" && elf.ST_TYPE(s.Info) == elf.STT_FUNC &&
 			!strings.Contains(s.Name, "privates_map") {
 			found[s.Name] = s.Value + bias

@@ -77,8 +77,8 @@ func openWith(t testing.TB, o Options, mods ...*callbacks.Module) *Symbolizer {
 	return s
 }
 
-// addressOf returns the address of a symbol in the loaded file, from nm.
-func addressOf(t testing.TB, file, name string) uint64 {
+// symbolsOf returns the symbols of a file.
+func symbolsOf(t testing.TB, file string) []elf.Symbol {
 	t.Helper()
 	f, err := elf.Open(file)
 	if err != nil {
@@ -89,7 +89,13 @@ func addressOf(t testing.TB, file, name string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range list {
+	return list
+}
+
+// addressOf returns the address of a symbol in the loaded file, from nm.
+func addressOf(t testing.TB, file, name string) uint64 {
+	t.Helper()
+	for _, s := range symbolsOf(t, file) {
 		if s.Name == name {
 			return s.Value + bias
 		}

@@ -1,7 +1,6 @@
 package symbolize
 
 import (
-	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -105,17 +104,8 @@ func compareWithLLVM(t *testing.T, file string) {
 // symbolValues returns the values of the symbols of a file.
 func symbolValues(t *testing.T, file string) map[string]uint64 {
 	t.Helper()
-	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	list, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
 	values := map[string]uint64{}
-	for _, s := range list {
+	for _, s := range symbolsOf(t, file) {
 		values[s.Name] = s.Value
 	}
 	return values

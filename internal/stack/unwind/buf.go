@@ -21,16 +21,16 @@ func (b *buf) fail(format string, args ...any) {
 	b.b = nil
 }
 
-// read advances past the bytes that f reads.
-func read[T any](b *buf, f func(*binread.Cursor) T) T {
-	c := binread.Cursor{Data: b.b}
-	v := f(&c)
+// cursor returns a cursor at the first byte.
+func (b *buf) cursor() binread.Cursor { return binread.Cursor{Data: b.b} }
+
+// pass advances past the bytes that c has read.
+func (b *buf) pass(c binread.Cursor) {
 	if c.Bad {
 		b.fail("what is at %#x reaches past the end", b.addr)
-		return v
+		return
 	}
 	b.b, b.addr = b.b[c.Pos:], b.addr+uint64(c.Pos)
-	return v
 }
 
 // take returns the next n bytes.
@@ -44,18 +44,56 @@ func (b *buf) take(n uint64) []byte {
 	return p
 }
 
-func (b *buf) u8() byte     { return read(b, (*binread.Cursor).U8) }
-func (b *buf) u16() uint16  { return read(b, (*binread.Cursor).U16) }
-func (b *buf) u32() uint32  { return read(b, (*binread.Cursor).U32) }
-func (b *buf) u64() uint64  { return read(b, (*binread.Cursor).U64) }
-func (b *buf) uleb() uint64 { return read(b, (*binread.Cursor).Uleb) }
-func (b *buf) sleb() int64  { return read(b, (*binread.Cursor).Sleb) }
+func (b *buf) u8() byte {
+	c := b.cursor()
+	v := c.U8()
+	b.pass(c)
+	return v
+}
+
+func (b *buf) u16() uint16 {
+	c := b.cursor()
+	v := c.U16()
+	b.pass(c)
+	return v
+}
+
+func (b *buf) u32() uint32 {
+	c := b.cursor()
+	v := c.U32()
+	b.pass(c)
+	return v
+}
+
+func (b *buf) u64() uint64 {
+	c := b.cursor()
+	v := c.U64()
+	b.pass(c)
+	return v
+}
+
+func (b *buf) uleb() uint64 {
+	c := b.cursor()
+	v := c.Uleb()
+	b.pass(c)
+	return v
+}
+
+func (b *buf) sleb() int64 {
+	c := b.cursor()
+	v := c.Sleb()
+	b.pass(c)
+	return v
+}
 
 // takeBlock reads a length and that number of bytes.
 func (b *buf) takeBlock() []byte { return b.take(b.uleb()) }
 
 func (b *buf) readCString() string {
-	return read(b, func(c *binread.Cursor) string { return c.String(len(c.Data)) })
+	c := b.cursor()
+	v := c.String(len(c.Data))
+	b.pass(c)
+	return v
 }
 
 // readWord reads an unsigned number of size 1, 2, 4 or 8.

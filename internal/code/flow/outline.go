@@ -79,6 +79,9 @@ func findOutline(x *symbolic.Reader, code []piece) (out *Outline, indirect, ok b
 func (o *Outline) addCalls(x *symbolic.Reader, leaving []arch.Brief, inside func(pc uint64) bool) (twice bool) {
 	names := map[symbolic.Target]string{}
 	for _, in := range leaving {
+		if in.By == arch.LedByNumber && inside(in.Target) { // most branches
+			continue
+		}
 		to := symbolic.Global(in.Target)
 		if in.By == arch.LedBySlot {
 			to = symbolic.Load(to, 8, false)

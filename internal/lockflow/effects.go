@@ -91,21 +91,27 @@ func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects 
 
 // listedEffects returns the effects of a call by the tables of rtl.
 func listedEffects(s *site) effects {
-	e := effect{family: s.call.Family, does: flow.Unsure, single: s.call.Arg < 0, alone: s.call.Alone}
-	switch {
-	case s.call.Lends:
+	if s.call.Lends {
 		return effects{}
-	case s.call.Try:
-		e.does = flow.MaySet
-	case s.call.Set:
-		e.does = flow.Sets
-	case s.call.Unset:
-		e.does = flow.Clears
 	}
+	e := effect{family: s.call.Family, does: listedEffect(s.call), single: s.call.Arg < 0, alone: s.call.Alone}
 	if s.call.Arg >= 0 && s.call.Arg < len(s.Args) {
 		e.lock = s.Args[s.call.Arg]
 	}
 	return effects{list: []effect{e}}
+}
+
+// listedEffect returns what a call of a lock function does with its lock.
+func listedEffect(c rtl.LockCall) flow.Effect {
+	switch {
+	case c.Try:
+		return flow.MaySet
+	case c.Set:
+		return flow.Sets
+	case c.Unset:
+		return flow.Clears
+	}
+	return flow.Unsure
 }
 
 // effectsOn returns the summaries of effects on locks of a family. Each family has its own: most functions that use

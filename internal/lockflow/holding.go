@@ -52,7 +52,8 @@ func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	if f == nil {
 		return nil
 	}
-	if OfOpenMP(family) && isApart(p, f) && !p.takesByPointer(t, i, family, f) {
+	takes := !(OfOpenMP(family) && isApart(p, f)) && p.takes.SummaryOf(f.entry)&familySet(family) != 0
+	if !takes && !p.takesByPointer(t, i, family, f) {
 		return nil
 	}
 	if !p.mayHaveTaken(t, i, f, family) {

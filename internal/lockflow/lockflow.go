@@ -107,6 +107,7 @@ type Program struct {
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[exits]
 	reaches   flow.Summaries[reach]
+	takes     flow.Summaries[families] // families of locks that it may take
 	opens     flow.Summaries[openings]
 	gives     flow.Summaries[bool] // whether it may release a lock first
 	returns   returns
@@ -150,6 +151,14 @@ func (p *Program) reset(cfg Config) {
 		Compute: func(entry uint64, callee func(entry uint64) reach) reach { return computeReach(p, entry, callee) },
 		Equal:   func(a, b reach) bool { return a == b },
 		Unknown: reach{locks: allFamilies, may: allFamilies},
+	}
+	p.takes = flow.Summaries[families]{
+		Callees: func(entry uint64) []uint64 { return takingCallees(p, entry) },
+		Compute: func(entry uint64, callee func(entry uint64) families) families {
+			return computeTakes(p, entry, callee)
+		},
+		Equal:   func(a, b families) bool { return a == b },
+		Unknown: allFamilies,
 	}
 	p.opens = flow.Summaries[openings]{
 		Callees: func(entry uint64) []uint64 { return openingCallees(p, entry) },

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // taken contains the calls by which a function came to a point, as far as they may take locks of one family.
@@ -62,7 +63,7 @@ func (p *Program) mayTake(s *site, family string) bool {
 	switch s.kind {
 	case calleeListed:
 	case calleeFollowed:
-		if p.reaches.SummaryOf(s.entry).locks&familySet(family) == 0 {
+		if p.takes.SummaryOf(s.entry)&familySet(family) == 0 {
 			return false
 		}
 	default: // it has no known effects
@@ -71,4 +72,58 @@ func (p *Program) mayTake(s *site, family string) bool {
 	return slices.ContainsFunc(p.effectsOf(s, effectsOn(p, family)).list, func(e effect) bool {
 		return e.family == family && e.does.MaySets()
 	})
+}
+
+// takingCallees returns the functions of the program that the function at entry may call, without following values.
+// Those that it only passes to others, as for a parallel region, do not count: what they do has an unknown time.
+func takingCallees(p *Program, entry uint64) []uint64 {
+	f := p.codeFrom(entry)
+	if f == nil {
+		return nil
+	}
+	o := p.outlineOf(f)
+	var out []uint64
+	for _, list := range [][]site{o.calls, o.named} {
+		for i := range list {
+			if list[i].kind == calleeFollowed {
+				out = append(out, list[i].entry)
+			}
+		}
+	}
+	if o.byRegister || len(o.byMemory) > 0 { // it may call those itself
+		out = append(out, o.functions...)
+	}
+	return out
+}
+
+// computeTakes returns the families of locks that a function may take, itself or in its callees, given those of its
+// callees.
+func computeTakes(p *Program, entry uint64, callee func(entry uint64) families) families {
+	f := p.codeFrom(entry)
+	if f == nil {
+		return 0 // it has no known effect
+	}
+	o := p.outlineOf(f)
+	if !o.known {
+		return allFamilies
+	}
+	var out families
+	for _, list := range [][]site{o.calls, o.named} {
+		for i := range list {
+			out |= takenByListed(&list[i])
+		}
+	}
+	for _, entry := range takingCallees(p, entry) {
+		out |= callee(entry)
+	}
+	return out
+}
+
+// takenByListed returns the family of locks of which the call at s takes one, according to the tables of rtl. It is
+// empty for initializations: a function ends those that it starts.
+func takenByListed(s *site) families {
+	if s.kind != calleeListed || s.call.Lends || s.call.Family == rtl.FamilyStatic || !listedEffect(s.call).MaySets() {
+		return 0
+	}
+	return familySet(s.call.Family)
 }

@@ -52,11 +52,11 @@ func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	if f == nil {
 		return nil
 	}
-	takes := !(OfOpenMP(family) && isApart(p, f)) && p.takes.SummaryOf(f.entry)&familySet(family) != 0
-	if !takes && !p.takesByPointer(t, i, family, f) {
+	if !p.mayHaveTaken(t, i, f, family) {
 		return nil
 	}
-	if !p.mayHaveTaken(t, i, f, family) {
+	takes := !(OfOpenMP(family) && isApart(p, f)) && p.takes.SummaryOf(f.entry)&familySet(family) != 0
+	if !takes && !p.takesByPointer(t, i, family, f) {
 		return nil
 	}
 	sites := p.familySites(f, family)

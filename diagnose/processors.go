@@ -166,6 +166,8 @@ type busyThread struct {
 	lwp     int
 	spins   bool  // it waits
 	own     bool  // in a loop of the program's own
+	yields  bool  // that loop gives up the processor
+	library bool  // it spins for a spin lock of the C library
 	atLock  bool  // it spins for a lock, which the block time does not end
 	allowed []int // processors that it may run on; nil if they are unknown
 }
@@ -188,6 +190,16 @@ func (l *limit) spinning() int {
 // spinningAtLocks counts the threads that spin for locks all the time.
 func (l *limit) spinningAtLocks() int {
 	return count(l.threads, func(t busyThread) bool { return t.atLock })
+}
+
+// spinningInLibrary counts the threads that wait for spin locks of the C library.
+func (l *limit) spinningInLibrary() int {
+	return count(l.threads, func(t busyThread) bool { return t.library })
+}
+
+// yielding counts the threads that wait in loops of the program's own that give up the processor.
+func (l *limit) yielding() int {
+	return count(l.threads, func(t busyThread) bool { return t.own && t.yields })
 }
 
 // spinningItself counts the threads that wait in loops of the program's own.
@@ -265,18 +277,40 @@ func (d *processors) areIdleSpinners(threads []busyThread) bool {
 	})
 }
 
-// explainSpinners adds whether threads spin in the runtime, which has a setting for it, or in the program's code.
+// explainSpinners adds whether threads spin in the runtime, which has a setting for it, in the C library, or in the
+// program's code.
 func (d *processors) explainSpinners(v *picture.Verdict, l *limit) {
-	own := l.spinningItself()
-	if n := l.spinning() - own; n > 0 {
+	own, library := l.spinningItself(), l.spinningInLibrary()
+	if n := l.spinning() - own - library; n > 0 {
 		atLocks := l.spinningAtLocks()
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin while they wait%s", n, d.settings.waitPolicy()))
+		v.Evidence = append(v.Evidence, ofThem(n, "spins while it waits", "spin while they wait")+
+			d.settings.waitPolicy())
 		v.Fix += ", or let them sleep: " + d.settings.sleepFix(atLocks, n-atLocks)
 	}
-	if own > 0 {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin in loops of the program's own", own))
-		v.Fix += ", or let these loops give up the processor (sched_yield)"
+	if library > 0 {
+		v.Evidence = append(v.Evidence, ofThem(library, "spins", "spin")+" for a spin lock of the C library")
+		v.Fix += ", or use a mutex in place of the spin lock: threads that wait for it sleep"
 	}
+	if own > 0 {
+		where := ofThem(own, "spins in a loop", "spin in loops") + " of the program's own"
+		switch yielding := l.yielding(); {
+		case yielding < own:
+			v.Fix += ", or let these loops give up the processor (sched_yield)"
+		case own == 1:
+			where += ", which calls sched_yield: it is run again as soon as no other thread is due"
+		default:
+			where += ", which call sched_yield: they are run again as soon as no other thread is due"
+		}
+		v.Evidence = append(v.Evidence, where)
+	}
+}
+
+// ofThem returns a clause on n of several threads.
+func ofThem(n int, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d of them %s", n, more)
 }
 
 // limits returns the known limits on the processors of busy threads: the runtime's count, the quota of the program, and
@@ -360,7 +394,10 @@ func (d *processors) busyThreads() []busyThread {
 		if w != nil && sleep && !takes && !own && !atLock {
 			continue
 		}
-		out = append(out, busyThread{t.LWP, w != nil && !takes, own, atLock, d.masks[t.LWP]})
+		yields := own && w.Awaited != nil && w.Awaited.Yields
+		l := d.locks[t.LWP]
+		library := w != nil && w.Kind == picture.WaitMutex && l != nil && l.Implementation == "spin"
+		out = append(out, busyThread{t.LWP, w != nil && !takes, own, yields, library, atLock, d.masks[t.LWP]})
 	}
 	slices.SortFunc(out, func(a, b busyThread) int { return a.lwp - b.lwp })
 	return out

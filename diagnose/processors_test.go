@@ -56,6 +56,18 @@ func TestOversubscribed(t *testing.T) {
 			s.waits(1, picture.WaitFlag, "turn").Asleep = false
 		}), []want{warning(over, "sched_yield", "Threads that spin", all(4)...),
 			info(picture.VerdictSpinning, "", "until turn changes", 1)}},
+		{"more, and one yields in a loop of the program", 4, procs(2, func(s scene, _ *picture.Processors) {
+			w := s.waits(1, picture.WaitFlag, "turn")
+			w.Asleep, w.Awaited = false, &picture.Awaited{Yields: true}
+		}), []want{warning(over, "use no more threads than processors", "1 of them spins in a loop of the program's "+
+			"own, which calls sched_yield", all(4)...), info(picture.VerdictSpinning, "", "until turn changes", 1)}},
+		{"more, and some spin for a spin lock of the C library", 4, procs(2, func(s scene, _ *picture.Processors) {
+			l := s.lock("a")
+			l.Owner, l.Implementation = 4, "spin"
+			s.waits(1, picture.WaitMutex, "a").Asleep = false
+			s.waits(2, picture.WaitMutex, "a").Asleep = false
+		}), []want{warning(over, "or use a mutex in place of the spin lock", "2 of them spin for a spin lock",
+			all(4)...)}},
 		{"more, and some spin for a lock of LLVM's runtime", 4, procs(2, func(s scene, p *picture.Processors) {
 			spin(2)(s, p)
 			s.setting("wait-policy-var", "passive")

@@ -96,7 +96,7 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	if fix, ok := d.criticalFix(w, cmp.Or(step.HeldAt, l.OwnerAt)); ok {
 		v.Fix = fix
 	}
-	if len(d.waitersFor(w)) > 1 && w.Kind == picture.WaitMutex {
+	if len(d.waitersFor(w)) > 1 && w.Kind == picture.WaitMutex && !acquiredByCaller(d.frames(lwp), l.OwnerAt) {
 		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
 	}
@@ -122,6 +122,18 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	explainLeak(d.index, &v)
 	d.addBlocked(&v)
 	return v, true
+}
+
+// acquiredByCaller reports whether a place is in a function on a stack, and no parallel region is between: a lock that
+// was acquired there is released after the return, once for each acquisition.
+func acquiredByCaller(fs []picture.Frame, at *picture.Frame) bool {
+	if at == nil {
+		return false
+	}
+	within := func(f picture.Frame) bool { return f.Function == at.Function && f.File == at.File }
+	i := slices.IndexFunc(fs, within)
+	return i > 0 && !slices.ContainsFunc(fs[i+1:], within) &&
+		!slices.ContainsFunc(fs[:i], func(f picture.Frame) bool { return f.Construct == "parallel" })
 }
 
 // criticalFix returns the fix for a thread that entered a critical section at a place, and comes to one of the same
@@ -163,9 +175,17 @@ func explainRuntimeLock(x *index, v *picture.Verdict) {
 }
 
 // explainAcrossTasks explains a thread that acquired a lock in one task and waits for it in another one, which it was
-// given meanwhile: a nestable lock belongs to a task, and would not help.
+// given meanwhile, or in its implicit task of a region that it forked: a nestable lock belongs to a task, and would not
+// help.
 func explainAcrossTasks(x *index, v *picture.Verdict, h *picture.Holder, what string) {
 	in := place(*h.SuspendedAt)
+	if h.SuspendedIn == picture.SuspendedInParallel {
+		v.Explanation = fmt.Sprintf("%s acquired %s, came to the %s in %s while it had it, and waits for its release "+
+			"in that region.", x.threadName(h.Thread), what, h.SuspendedIn, in)
+		v.Fix = fmt.Sprintf("release it before the %s in %s, whose threads acquire it; a nestable lock would hang as "+
+			"well, as it belongs to the task that acquired it", h.SuspendedIn, in)
+		return
+	}
 	v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
 		"another task there, which now waits for its release.", x.threadName(h.Thread), what, h.SuspendedIn, in)
 	v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed; a nestable lock would "+

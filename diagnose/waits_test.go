@@ -255,12 +255,15 @@ func TestNestLocks(t *testing.T) {
 
 // TestAcrossTasks checks a thread that holds a lock and waits for it in a task that it was given meanwhile.
 func TestAcrossTasks(t *testing.T) {
-	held := func(kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
+	heldIn := func(in string, kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
 		return func(s scene) {
 			s.lock("a").Holders = []picture.Holder{{Thread: by, Certainty: picture.Certain, SuspendedAt: at,
-				SuspendedIn: "taskwait", Evidence: "code"}}
+				SuspendedIn: in, Evidence: "code"}}
 			s.waits(1, kind, "a")
 		}
+	}
+	held := func(kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
+		return heldIn("taskwait", kind, by, at)
 	}
 	at := &picture.Frame{Function: "parent", File: "/src/a.c", Line: 9}
 	fix := "release it before the taskwait in parent a.c:9"
@@ -268,6 +271,9 @@ func TestAcrossTasks(t *testing.T) {
 		{"a lock", 2, held(picture.WaitLock, 1, at), []want{hang(picture.VerdictSelfDeadlock, fix, "another task", 1)}},
 		{"a critical section", 2, held(picture.WaitCritical, 1, at),
 			[]want{hang(picture.VerdictSelfDeadlock, fix, "another task", 1)}},
+		{"a region", 2, heldIn(picture.SuspendedInParallel, picture.WaitLock, 1, at),
+			[]want{hang(picture.VerdictSelfDeadlock, "release it before the parallel region in parent a.c:9, whose "+
+				"threads acquire it; a nestable lock would hang as well", "waits for its release in that region", 1)}},
 		{"the same task", 2, held(picture.WaitLock, 1, nil),
 			[]want{hang(picture.VerdictSelfDeadlock, "omp_nest_lock_t", "holds itself", 1)}},
 		{"of another thread", 2, held(picture.WaitLock, 2, at), nil},

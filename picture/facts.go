@@ -148,6 +148,8 @@ type Awaited struct {
 	Loop *Frame `json:"loop,omitempty" pb:"4"`
 	// Sleeps is set if that loop sleeps for a time between two reads.
 	Sleeps bool `json:"sleeps,omitempty" pb:"6"`
+	// Yields is set if that loop gives up the processor between two reads (sched_yield).
+	Yields bool `json:"yields,omitempty" pb:"7"`
 	// Interrupted is the place at which a signal interrupted the program, if the handler waits.
 	Interrupted *Frame `json:"interrupted,omitempty" pb:"5"`
 }
@@ -160,7 +162,10 @@ type Lock struct {
 	Held           bool   `json:"held,omitempty" pb:"4"`
 	Owner          int    `json:"owner,omitempty" pb:"5"`       // LWP, by the lock's own field
 	OwnerEnded     bool   `json:"owner_ended,omitempty" pb:"6"` // the owner that it names has ended
-	Waiters        []int  `json:"waiters,omitempty" pb:"7"`     // LWPs in the order of its queue
+	// Shared is set if no thread of the process is known to own it, and other processes may: it is in memory that they
+	// share.
+	Shared  bool  `json:"shared,omitempty" pb:"21"`
+	Waiters []int `json:"waiters,omitempty" pb:"7"` // LWPs in the order of its queue
 	// number of waiting threads: by its own count, or by their stacks
 	Waiting  *int   `json:"waiting,omitempty" pb:"8"`
 	Evidence string `json:"evidence,omitempty" pb:"9"`
@@ -235,7 +240,7 @@ type Holder struct {
 	// SuspendedAt is the place at which it started another task while it held the lock, in a
 	// taskwait, barrier or the like (SuspendedIn).
 	SuspendedAt *Frame `json:"suspended_at,omitempty" pb:"5"`
-	// The construct there: a taskwait, a barrier or the like.
+	// The construct there: a taskwait, a barrier or the like, or SuspendedInParallel.
 	SuspendedIn string `json:"suspended_in,omitempty" pb:"6"`
 	// Released is set if its code released the lock that it acquired, unless the memory that contained the lock's
 	// address has changed between.
@@ -245,6 +250,9 @@ type Holder struct {
 	Presumed bool   `json:"presumed,omitempty" pb:"8"`
 	Evidence string `json:"evidence" pb:"4"`
 }
+
+// SuspendedInParallel is the construct if the holder forked a parallel region, and executes its part of it.
+const SuspendedInParallel = "parallel region"
 
 // Candidates are the threads and tasks that may reach a call of some kind from their present place in the code.
 // Code that could not be followed counts as reaching it.

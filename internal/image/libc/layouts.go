@@ -19,9 +19,17 @@ const (
 	// mutexShared is the bit of the kind of a mutex that other processes may use
 	// too (PTHREAD_MUTEX_PSHARED_BIT).
 	mutexShared = 1 << 7
+	// The bits of the kind of a mutex that is robust, that inherits priorities, and that has a priority ceiling, which
+	// is in the bits mutexCeiling of the lock word.
+	mutexRobust   = 1 << 4
+	mutexInherits = 1 << 5
+	mutexProtects = 1 << 6
+	mutexCeiling  = 0xfff80000
+	// futexWaiters is the bit for waiters of a lock word that contains the id of the holder (FUTEX_WAITERS).
+	futexWaiters = 1 << 31
 	// mutexKinds are all valid bits of a kind: the type, robust, priority inheritance and protection, shared,
 	// elision, and the priority ceiling.
-	mutexKinds = 1<<2 - 1 | 1<<4 | 1<<5 | 1<<6 | mutexShared | 1<<8 | 1<<9 | 0xfff80000
+	mutexKinds = 1<<2 - 1 | mutexRobust | mutexInherits | mutexProtects | mutexShared | 1<<8 | 1<<9 | mutexCeiling
 )
 
 // conditionSize is the size of pthread_cond_t, in bytes. Threads sleep on words in it; which of them varies

@@ -12,6 +12,10 @@ type Mutex struct {
 	Owner     uint64 // thread id of the holder, in the C library's numbering; 0: unknown
 	Contended bool   // threads sleep until it is released
 	Shared    bool   // other processes may use it too
+	// ByKernel is set if the kernel passes it on when its holder ends: it is robust, or inherits priorities.
+	ByKernel bool
+	// Inherits is set if it inherits priorities (PTHREAD_PRIO_INHERIT).
+	Inherits bool
 }
 
 // Mutex reads the mutex at addr. It returns an error for memory that cannot be a mutex.
@@ -29,9 +33,19 @@ func (l *Library) Mutex(addr uint64) (Mutex, error) {
 	if kind&^mutexKinds != 0 {
 		return Mutex{}, fmt.Errorf("no mutex is at %#x: its kind would be %#x", addr, kind)
 	}
-	return Mutex{
-		Address: addr, Owner: owner, Contended: lock == lockContended && users != 0, Shared: kind&mutexShared != 0,
-	}, nil
+	m := Mutex{
+		Address: addr, Owner: owner, Shared: kind&mutexShared != 0, Inherits: kind&mutexInherits != 0,
+		ByKernel: kind&(mutexRobust|mutexInherits) != 0,
+	}
+	switch {
+	case m.ByKernel: // the word has the holder, too
+		m.Contended = lock&futexWaiters != 0 && users != 0
+	case kind&mutexProtects != 0:
+		m.Contended = lock&^mutexCeiling == lockContended && users != 0
+	default:
+		m.Contended = lock == lockContended && users != 0
+	}
+	return m, nil
 }
 
 // A stream's lock is glibc's _IO_lock_t: the word, the lock count of its owner (since glibc 2.41, the

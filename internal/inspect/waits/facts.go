@@ -286,7 +286,7 @@ func (g *gatherer) addReleasers() {
 			continue
 		}
 		l.MayRelease = &picture.Candidates{
-			Threads: g.releasers(family), Incomplete: g.blank || g.joiningMayRelease(family),
+			Threads: g.releasers(family), Incomplete: g.blank || l.Shared || g.joiningMayRelease(family),
 		}
 		l.Leaks = g.from.holders.findLeaks(*w, family, same)
 		g.countReaders(w, l, same)

@@ -168,9 +168,9 @@ func acquisitionFrame(taken, now []picture.Frame) *picture.Frame {
 	return at
 }
 
-// suspensionOf returns the place at which a holder was given another task to execute while it held the lock, and
-// the construct there; nil if it executes the task that acquired the lock. frame is the number of the frame that
-// acquired it.
+// suspensionOf returns the place at which a holder was given another task to execute while it held the lock, or forked
+// a region of which it executes an implicit task, and the construct there. It returns nil if it executes the task that
+// acquired the lock. frame is the number of the frame that acquired it.
 func (lh *lockHolders) suspensionOf(h lockflow.Holder, frame int) (at *picture.Frame, construct string) {
 	st := lh.roster.ByLWP[h.Thread.ID].Stack()
 	for i := min(frame, len(st.Kinds)-1); i > 1; i-- {
@@ -179,7 +179,13 @@ func (lh *lockHolders) suspensionOf(h lockflow.Holder, frame int) (at *picture.F
 			continue
 		}
 		name, _ := st.CalledFunction(i)
-		if construct = rtl.SchedulingPoint(name); construct != "" {
+		if !rtl.OfConstruct(name) && lh.code.Symbols != nil { // the called function has tail-called the runtime
+			name, _, _ = lh.code.Symbols.Exported(st.Frames[i-1].LookupPC())
+		}
+		if construct = rtl.SchedulingPoint(name); rtl.ForksTeam(name) {
+			construct = picture.SuspendedInParallel
+		}
+		if construct != "" {
 			return lh.code.InnermostFrame(st.Frames[i], stacks.KindUser), construct
 		}
 	}

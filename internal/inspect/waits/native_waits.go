@@ -156,6 +156,9 @@ func sleepsAsShared(regs *callbacks.Registers) bool {
 // ignores the content of freed memory.
 func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
 	m, err := nw.data.Library().Mutex(futex)
+	if refused, ok := nw.refusedMutex(n, futex); ok {
+		m, err, futex = refused, nil, refused.Address
+	}
 	sound := err == nil && m.Contended
 	shown := sound && nw.isStaticWait(n) && nw.roster.ByLWP[int(m.Owner)] != nil
 	if !shown && !nw.isInCall(n, "pthread_mutex_lock") {
@@ -175,6 +178,19 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 	return w, true
 }
 
+// refusedMutex returns the mutex with priority inheritance that n tries to acquire while it sleeps on another word: the
+// kernel refuses a wait for a mutex whose holder waits for n, or is n, and glibc then lets the thread sleep for ever on
+// a word that no thread wakes.
+func (nw *nativeWaits) refusedMutex(n *teams.Thread, futex uint64) (libc.Mutex, bool) {
+	addr, ok := nw.topArgument(n, 0)
+	if !ok || addr == futex || !nw.isInCall(n, "pthread_mutex_lock") {
+		return libc.Mutex{}, false
+	}
+	m, err := nw.data.Library().Mutex(addr)
+	m.Contended = true
+	return m, err == nil && m.Inherits && nw.roster.ByLWP[int(m.Owner)] != nil
+}
+
 // isStaticWait reports whether the C library is linked into the executable, where its functions may have no names,
 // and no runtime called it for n. The kind of the wait then follows from the memory around the futex word.
 func (nw *nativeWaits) isStaticWait(n *teams.Thread) bool {
@@ -188,11 +204,14 @@ func (nw *nativeWaits) isStaticWait(n *teams.Thread) bool {
 func (nw *nativeWaits) mutexLock(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.WaitOn, Evidence: w.Evidence}
 	m, err := nw.data.Library().Mutex(w.address)
-	if err != nil || w.WaitOn != 0 || m.Owner == 0 || m.Shared || !nw.numbersThread(w.n) {
+	if err != nil || w.WaitOn != 0 || m.Owner == 0 || !nw.numbersThread(w.n) {
+		l.Shared = err == nil && m.Shared && w.WaitOn == 0 && nw.spins.isShared(w.address)
 		return l
 	}
 	const words = "__owner of the mutex at %v is %d, which is no thread of the process"
-	l.OwnerEnded, l.Evidence = true, fmt.Sprintf(words, picture.Hex(w.address), m.Owner)
+	l.Evidence = fmt.Sprintf(words, picture.Hex(w.address), m.Owner)
+	l.Shared = m.Shared && nw.spins.isShared(w.address)
+	l.OwnerEnded = !m.Shared && !m.ByKernel
 	return l
 }
 

@@ -49,6 +49,7 @@ func (wf *Finder) readWriteLock(w wait) (picture.Lock, error) {
 	}
 	l := picture.Lock{Implementation: "rwlock", Owner: w.WaitOn, Evidence: w.Evidence}
 	l.Held = rw.Writer != 0 || rw.Readers > 0
+	l.Shared = l.Owner == 0 && rw.Shared && nw.spins.isShared(rw.Address)
 	switch {
 	case l.Owner != 0:
 	case rw.Writer != 0 && !rw.Shared && nw.numbersThread(w.n):

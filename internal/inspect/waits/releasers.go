@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -54,11 +55,20 @@ func (r *reach) threads(family string) []int {
 		if n.LWP == 0 || n.Info.Role == picture.RoleIdle || n.Info.HiddenHelper {
 			continue
 		}
-		if n.Missing != nil || r.flows.Program.MayRelease(r.flows.Thread(&n.Thread), family) {
+		if n.Missing != nil || isLibraryThread(n) && !lockflow.OfOpenMP(family) ||
+			r.flows.Program.MayRelease(r.flows.Thread(&n.Thread), family) {
 			out = append(out, n.LWP)
 		}
 	}
 	return out
+}
+
+// isLibraryThread reports whether all frames of a thread are the C library's: it has not come to the program's function
+// yet, or the library started it for itself. Such a thread calls functions of the program, or starts threads that do,
+// when a timer expires, a message arrives or input and output are done (SIGEV_THREAD). No code shows which.
+func isLibraryThread(n *teams.Thread) bool {
+	return n.Runtime == nil && len(n.Stack().Kinds) > 0 &&
+		!slices.ContainsFunc(n.Stack().Kinds, func(k stacks.Kind) bool { return k != stacks.KindSystem })
 }
 
 // isWithoutLocks reports whether no function on a thread's stack comes, by calls of known functions, to a call on locks

@@ -43,6 +43,8 @@ var freeSpinLock = map[callbacks.Arch]int32{callbacks.ArchX86_64: 1}
 // spinLock describes the spin lock that w waits for. It names no owner: its holders follow from the stacks.
 func (wf *Finder) spinLock(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "spin", Held: true, Evidence: w.Evidence}
+	shared, known := wf.native.spins.sharedMapping(w.address) // its memory does not show whether others may use it
+	l.Shared = shared && known
 	l.Holders = wf.holders.find(w, l)
 	return l
 }

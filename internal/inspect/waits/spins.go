@@ -286,14 +286,22 @@ func (s *spins) isConstant(addr uint64) bool {
 	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
-// isShared reports whether another process may write an address: its memory has a file and is not a module's data.
+// isShared reports whether another process may write an address, or if that is unknown.
 func (s *spins) isShared(addr uint64) bool {
+	shared, known := s.sharedMapping(addr)
+	return shared || !known
+}
+
+// sharedMapping reports whether another process may write an address: its memory has a file and is not a module's data,
+// or is shared memory with a name of its own (PR_SET_VMA). It is not known if the mapping is not.
+func (s *spins) sharedMapping(addr uint64) (shared, known bool) {
 	for _, m := range stacks.MappingsOf(s.target) {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
-			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.ModuleOf(addr) == nil
+			private := m.File == "" || strings.HasPrefix(m.File, "[") && !strings.HasPrefix(m.File, "[anon_shmem:")
+			return !private && s.code.ModuleOf(addr) == nil, true
 		}
 	}
-	return true
+	return false, false
 }
 
 // frameAt returns the code at pc as a frame.
@@ -315,8 +323,8 @@ func (s *spins) loopAt(pc uint64, loop *spin.Loop) *picture.Awaited {
 	}
 	at = at[len(at)-max(common, 1):]
 	i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
-	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)], Sleeps: slices.ContainsFunc(loop.Passes,
-		rtl.Sleeps)}
+	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)],
+		Sleeps: slices.ContainsFunc(loop.Passes, rtl.Sleeps), Yields: slices.ContainsFunc(loop.Passes, rtl.Yields)}
 }
 
 // newWait returns the wait for one of some words; first is shown.

@@ -129,6 +129,8 @@ func (c *Contended) addHolders(pic *picture.Picture, l *picture.Lock) {
 	}
 	switch c.Unknown = l.InvalidReason; {
 	case len(c.Holders) > 0, c.Unknown != "":
+	case l.Shared:
+		c.Unknown = "another process may hold it, which shares it"
 	case l.Implementation == "mutex": // its code is not searched
 		c.Unknown = "the mutex names no owner"
 	case !pic.Facts.StacksComplete:

@@ -36,10 +36,12 @@ func TestContention(t *testing.T) {
 		"readers":      {picture.Lock{Held: true, Holders: holds(picture.Certain, 8, 9)}, []int{8, 9}, ""},
 		"on some paths": {picture.Lock{Held: true, Holders: holds(picture.Possible, 1, 2, 9)}, nil,
 			"no thread's code shows that it holds it"},
-		"ended":       {picture.Lock{Held: true, OwnerEnded: true}, nil, "the thread that acquired it has ended"},
-		"freed":       {picture.Lock{InvalidReason: "its memory was freed"}, nil, "its memory was freed"},
-		"free":        {picture.Lock{}, nil, "it is being handed over"},
-		"nobody's":    {picture.Lock{Held: true}, nil, "no thread's code shows that it holds it"},
+		"ended":    {picture.Lock{Held: true, OwnerEnded: true}, nil, "the thread that acquired it has ended"},
+		"freed":    {picture.Lock{InvalidReason: "its memory was freed"}, nil, "its memory was freed"},
+		"free":     {picture.Lock{}, nil, "it is being handed over"},
+		"nobody's": {picture.Lock{Held: true}, nil, "no thread's code shows that it holds it"},
+		"of another process": {picture.Lock{Held: true, Shared: true, Implementation: "mutex"}, nil,
+			"another process may hold it, which shares it"},
 		"mutex, free": {picture.Lock{Held: true, Implementation: "mutex"}, nil, "the mutex names no owner"},
 	} {
 		c.lock.ID = "lock-1"

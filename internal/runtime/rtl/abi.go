@@ -235,6 +235,9 @@ func CopiesMemory(name string) bool {
 // do nothing there.
 func YieldsTask(name string) bool { return name == "GOMP_taskyield" || name == "__kmpc_omp_taskyield" }
 
+// Yields reports whether the named function gives up the processor, and returns at once.
+func Yields(name string) bool { return LetsTimePass(name) && !Sleeps(name) }
+
 // Sleeps reports whether the named function waits for a given time.
 func Sleeps(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
@@ -410,6 +413,13 @@ func Checks(name string) bool {
 // OfConstruct reports whether compilers call the function for constructs.
 func OfConstruct(function string) bool {
 	return strings.HasPrefix(function, "GOMP_") || strings.HasPrefix(function, "__kmpc_")
+}
+
+// ForksTeam reports whether compilers call the named function for a parallel region, which it executes.
+func ForksTeam(name string) bool {
+	kind, _ := ForkCallOf(name)
+	_, league := LeagueFunction(name)
+	return kind == ForkMakes && !league
 }
 
 // SchedulingPoint returns the construct for which compilers call a function in which the runtime may assign

@@ -5425,7 +5425,9 @@ type Awaited struct {
 	// The place at which a signal interrupted the program, if the handler waits.
 	Interrupted *Frame `protobuf:"bytes,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	// Set if that loop sleeps for a time between two reads.
-	Sleeps        bool `protobuf:"varint,6,opt,name=sleeps,proto3" json:"sleeps,omitempty"`
+	Sleeps bool `protobuf:"varint,6,opt,name=sleeps,proto3" json:"sleeps,omitempty"`
+	// Set if that loop gives up the processor between two reads (sched_yield).
+	Yields        bool `protobuf:"varint,7,opt,name=yields,proto3" json:"yields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5502,6 +5504,13 @@ func (x *Awaited) GetSleeps() bool {
 	return false
 }
 
+func (x *Awaited) GetYields() bool {
+	if x != nil {
+		return x.Yields
+	}
+	return false
+}
+
 // Lock is a lock, a critical or atomic section, or a mutex that threads wait for.
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5550,7 +5559,10 @@ type Lock struct {
 	// it. Only for a lock that names no owner and has a waiting holder.
 	HandedOver bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	// It never was a lock, or an ordered loop: see invalid_reason.
-	NeverLock     bool `protobuf:"varint,20,opt,name=never_lock,json=neverLock,proto3" json:"never_lock,omitempty"`
+	NeverLock bool `protobuf:"varint,20,opt,name=never_lock,json=neverLock,proto3" json:"never_lock,omitempty"`
+	// Set if no thread of the process is known to own it, and other processes may: it is in memory
+	// that they share.
+	Shared        bool `protobuf:"varint,21,opt,name=shared,proto3" json:"shared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5725,6 +5737,13 @@ func (x *Lock) GetNeverLock() bool {
 	return false
 }
 
+func (x *Lock) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
 // Holder is a thread that holds a lock, or may hold it, by its code.
 type Holder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5737,7 +5756,7 @@ type Holder struct {
 	// The place at which it started another task while it held the lock, in a taskwait, barrier or
 	// the like (suspended_in).
 	SuspendedAt *Frame `protobuf:"bytes,5,opt,name=suspended_at,json=suspendedAt,proto3" json:"suspended_at,omitempty"`
-	// The construct there: a taskwait, a barrier or the like.
+	// The construct there: a taskwait, a barrier or the like, or SuspendedInParallel.
 	SuspendedIn string `protobuf:"bytes,6,opt,name=suspended_in,json=suspendedIn,proto3" json:"suspended_in,omitempty"`
 	// Set if its code released the lock that it acquired, unless the memory that contained the lock's
 	// address has changed between.
@@ -12320,7 +12339,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"\b_addressB\v\n" +
 	"\t_variableB\b\n" +
-	"\x06_child\"\xca\x01\n" +
+	"\x06_child\"\xe2\x01\n" +
 	"\aAwaited\x12\x14\n" +
 	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x1d\n" +
 	"\n" +
@@ -12328,7 +12347,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
 	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\x12\x16\n" +
-	"\x06sleeps\x18\x06 \x01(\bR\x06sleeps\"\xa6\x05\n" +
+	"\x06sleeps\x18\x06 \x01(\bR\x06sleeps\x12\x16\n" +
+	"\x06yields\x18\a \x01(\bR\x06yields\"\xbe\x05\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -12354,7 +12374,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\vhanded_over\x18\x13 \x01(\bR\n" +
 	"handedOver\x12\x1d\n" +
 	"\n" +
-	"never_lock\x18\x14 \x01(\bR\tneverLockB\n" +
+	"never_lock\x18\x14 \x01(\bR\tneverLock\x12\x16\n" +
+	"\x06shared\x18\x15 \x01(\bR\x06sharedB\n" +
 	"\n" +
 	"\b_waiting\"\xad\x02\n" +
 	"\x06Holder\x12\x16\n" +

@@ -172,6 +172,8 @@ func hangs() []expectation {
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	out = append(out, typedLoops()...)
+	out = append(out, mutexKinds()...)
+	out = append(out, acrossRegions()...)
 	out = append(out, closedQueues()...)
 	out = append(out, twins(expectation{
 		program: "verdict_lock_rethrown", env: e2e.Asleep, threads: 2, only: "O2",
@@ -188,7 +190,65 @@ func hangs() []expectation {
 	}
 	// Another process may post, or the handler of a signal.
 	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
+	out = append(out, endedByTimers()...)
+	for way := range 5 { // the holder is a process that shares the lock
+		out = append(out, expectation{program: "healthy_shared", args: []string{strconv.Itoa(way)}, env: e2e.Asleep})
+	}
 	return append(out, expectation{program: "healthy_posted"})
+}
+
+// endedByTimers returns waits that the function of a timer ends, in a thread that the C library starts for it, and the
+// same waits without a timer.
+func endedByTimers() (out []expectation) {
+	for way, e := range []expectation{
+		{kind: picture.VerdictNeverWoken, threads: 2, says: []string{"2 threads wait for condition variable expired"}},
+		{kind: picture.VerdictNeverWoken, threads: 2, says: []string{"2 threads wait for semaphore ticks"}},
+		{kind: picture.VerdictTaskStarved, threads: 1, says: []string{"whose event is not fulfilled"}},
+	} {
+		e.program, e.certainty = "healthy_timer", picture.Likely
+		e.args = []string{strconv.Itoa(way), "1"}
+		hangs, healthy := twins(e, strconv.Itoa(way))[0], twins(e, strconv.Itoa(way))[1]
+		if way != 1 { // a timer can have a handler, which may post
+			out = append(out, hangs)
+		}
+		out = append(out, healthy)
+	}
+	return out
+}
+
+// mutexKinds returns waits for mutexes whose word the kernel writes, and healthy twins.
+func mutexKinds() (out []expectation) {
+	for way, e := range []expectation{
+		{kind: picture.VerdictSelfDeadlock, threads: 1, waits: []string{"mutex left"}},
+		{kind: picture.VerdictDeadlock, threads: 2, waits: []string{"mutex left", "mutex right"}},
+		{kind: picture.VerdictDeadlock, threads: 2, waits: []string{"mutex left", "mutex right"}},
+	} {
+		e.program, e.certainty, e.args = "verdict_mutex_kinds", picture.Certain, []string{strconv.Itoa(way)}
+		e.says = []string{"__owner of the mutex"}
+		if way == 0 {
+			e.says = append(e.says, "or make it recursive")
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// acrossRegions returns locks that a thread holds while it forks a region whose threads acquire them, and healthy
+// twins.
+func acrossRegions() (out []expectation) {
+	for way := range 4 {
+		e := expectation{
+			program: "verdict_lock_region", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, threads: 1,
+			kind: picture.VerdictSelfDeadlock, certainty: picture.Certain, waits: []string{"lock journal"},
+			says: []string{"came to the parallel region in ", " verdict_lock_region.c:", " while it had it",
+				"release it before the parallel region", "a nestable lock would hang as well"},
+		}
+		if way == 3 {
+			e.waits, e.says = []string{"mutex mutex"}, []string{"before a parallel region whose threads lock it"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
 }
 
 // closedQueues returns threads that sleep on a condition variable while the initial thread waits at the end of their

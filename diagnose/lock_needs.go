@@ -230,7 +230,8 @@ func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 //   - The code of a region acquires the lock, and some member of the team is at the end of the region.
 //
 // None of them counts against the one thread that has the lock by the present values of the variables that its branches
-// have read. The others that may hold it then wait for the lock, or like that thread for their turn in an ordered loop.
+// have read; it may wait for the lock itself. The others that may hold it then wait for the lock, or like that thread
+// for their turn in an ordered loop.
 func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
 	waiters := b.waitersFor(w)
 	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
@@ -271,8 +272,7 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 // read. All other threads that may release the lock wait for it, or for their turn in an ordered loop as that one does.
 func (b *graphBuilder) presumedHolder(l *picture.Lock, waiters []int, may *bundle) (picture.Holder, bool) {
 	presumed := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool { return !h.Presumed })
-	if len(presumed) != 1 || slices.Contains(waiters, presumed[0].Thread) ||
-		!slices.Contains(l.MayRelease.Threads, presumed[0].Thread) {
+	if len(presumed) != 1 || !slices.Contains(l.MayRelease.Threads, presumed[0].Thread) {
 		return picture.Holder{}, false
 	}
 	h := presumed[0]

@@ -152,6 +152,15 @@ func TestSoleHolder(t *testing.T) {
 		{"a thread waits for what only itself may have", 1, itsOwn(1, func(s scene) {
 			s.Facts.Locks[0].Holders = may(1)
 		}), []want{likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1)}},
+		{"and by its variables it has it, though code seems to leave it", 1, itsOwn(1, func(s scene) {
+			s.Facts.Locks[0].Holders = may(1)
+			s.Facts.Locks[0].Holders[0].Presumed = true
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: *at(9)}}
+		}), []want{likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1)}},
+		{"and code leaves it", 1, itsOwn(1, func(s scene) {
+			s.Facts.Locks[0].Holders = may(1)
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: *at(9)}}
+		}), []want{likely(picture.VerdictLockOrphaned, "release", "by work x.c:9", 1)}},
 	})
 }
 

@@ -174,6 +174,13 @@ func hangs() []expectation {
 	out = append(out, typedLoops()...)
 	out = append(out, mutexKinds()...)
 	out = append(out, acrossRegions()...)
+	for way := range 2 {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_if", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, threads: 1,
+			kind: picture.VerdictSelfDeadlock, certainty: picture.Likely, waits: []string{"lock account"},
+			says: []string{"unless a variable that its branches read has changed since"},
+		}, strconv.Itoa(way), "1")...)
+	}
 	out = append(out, closedQueues()...)
 	out = append(out, twins(expectation{
 		program: "verdict_lock_rethrown", env: e2e.Asleep, threads: 2, only: "O2",

@@ -254,10 +254,17 @@ func isFortranUnit(t picture.WaitTarget) bool {
 func explainLeak(x *index, v *picture.Verdict) {
 	for _, s := range v.Cycle {
 		l := x.locks[s.Thread]
-		if l == nil || l.Owner == 0 || onlyFailedChecks(l) {
+		if l == nil || l.Owner == 0 || len(l.Leaks) == 0 {
+			continue
+		}
+		_, perhaps := namedLeaks(l)
+		if onlyFailedChecks(l) && !perhaps {
 			continue
 		}
 		v.Explanation = strings.TrimSpace(v.Explanation + leakSentence(l, phrase.Awaited(s.WaitsFor)))
+		if perhaps { // it may also have another reason
+			return
+		}
 		const release = "release it on every path out of the code that acquires it"
 		if v.Kind == picture.VerdictSelfDeadlock {
 			v.Fix = release

@@ -89,7 +89,7 @@ func findMissingMembers(x *index, groups []*group, found []picture.Verdict) []pi
 // It is not ok unless the child has one thread, which does not hold the lock itself, and no code is known to leave it.
 func (d *orphans) explainHeldByParent(o *orphan) (v picture.Verdict, ok bool) {
 	l := o.locks[0]
-	if !d.forkedAlone() || len(l.Holders) > 0 || leakPlaces(l) != "" {
+	if !d.forkedAlone() || len(l.Holders) > 0 || len(l.KnownLeaks()) > 0 {
 		return picture.Verdict{}, false
 	}
 	v = d.newVerdict(o, picture.Likely)

@@ -56,6 +56,9 @@ func leakSentence(l *picture.Lock, lock string) string {
 	if at == "" {
 		return ""
 	}
+	if _, perhaps := namedLeaks(l); perhaps {
+		return fmt.Sprintf(" Some code that acquires %s may go on without releasing it%s.", lock, at)
+	}
 	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", lock, at)
 }
 
@@ -65,18 +68,35 @@ const maxLeaks = 2
 // onlyFailedChecks reports whether a lock is left by failed checks alone, if at all. They are rare: any other
 // explanation of a wait is better.
 func onlyFailedChecks(l *picture.Lock) bool {
-	return !slices.ContainsFunc(l.Leaks, func(w picture.Leak) bool { return !w.FailedCheck })
+	return !slices.ContainsFunc(l.KnownLeaks(), func(w picture.Leak) bool { return !w.FailedCheck })
+}
+
+// namedLeaks returns the leaks that a verdict names: failed checks only if there are no others. perhaps is set if the
+// code shows none of them, as unknown functions must have thrown.
+func namedLeaks(l *picture.Lock) (named []picture.Leak, perhaps bool) {
+	named = slices.DeleteFunc(slices.Clone(l.Leaks), func(w picture.Leak) bool {
+		return w.FailedCheck && !w.UnknownCallee
+	})
+	if len(named) == 0 {
+		named = l.Leaks
+	}
+	named = named[:min(len(named), maxLeaks)]
+	return named, allOf(named, func(w picture.Leak) bool { return w.UnknownCallee })
 }
 
 // leakPlaces names the first places at which the code that acquires a lock leaves without a release; "" if no such
 // place is known.
 func leakPlaces(l *picture.Lock) string {
 	var at []string
-	for _, w := range l.Leaks[:min(len(l.Leaks), maxLeaks)] {
+	named, perhaps := namedLeaks(l)
+	for _, w := range named {
 		w.Frame.Function = phrase.ShortName(phrase.PlainName(w.Frame.Function))
 		text := place(w.Frame)
 		switch {
-		case w.FailedCheck: // another function that is called there may throw, as one that is called through a pointer
+		case w.UnknownCallee:
+			text = fmt.Sprintf("%s out of the call at %s, which executes unknown code through a pointer", anException,
+				text)
+		case w.FailedCheck:
 			text = fmt.Sprintf("%s out of the call at %s, where the code shows only a failed check (%s)", anException,
 				text, exitName(w.ExitCall))
 		case w.ExitCall != "":
@@ -87,13 +107,18 @@ func leakPlaces(l *picture.Lock) string {
 	if len(at) == 0 {
 		return ""
 	}
-	return ": by " + strings.Join(at, ", or by ")
+	by := ": by "
+	if perhaps {
+		by = ": perhaps by "
+	}
+	return by + strings.Join(at, ", or by ")
 }
 
 // leftByException reports whether an exception leaves the code that acquires a lock.
 func leftByException(l *picture.Lock) bool {
-	return slices.ContainsFunc(l.Leaks[:min(len(l.Leaks), maxLeaks)], func(w picture.Leak) bool {
-		return w.ExitCall != "" && exitKind(w.ExitCall) == anException
+	named, _ := namedLeaks(l)
+	return slices.ContainsFunc(named, func(w picture.Leak) bool {
+		return w.UnknownCallee || w.ExitCall != "" && exitKind(w.ExitCall) == anException
 	})
 }
 

@@ -240,9 +240,10 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 	if h, ok := b.presumedHolder(l, waiters, may); ok {
 		return h, true
 	}
-	if len(l.Leaks) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
+	leaks := l.KnownLeaks()
+	if len(leaks) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
 		others = l.Holders // it waits for a lock that it holds itself, unless it is in the call that acquired it
-	} else if len(l.Leaks) > 0 && len(others) < len(l.Holders) {
+	} else if len(leaks) > 0 && len(others) < len(l.Holders) {
 		return picture.Holder{}, false
 	}
 	if len(others) != 1 || !slices.Contains(l.MayRelease.Threads, others[0].Thread) {
@@ -256,8 +257,8 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 	passed := func(at picture.Leak) bool {
 		return h.AcquiredAt == nil || at.Frame.Function != h.AcquiredAt.Function || at.Frame.File != h.AcquiredAt.File
 	}
-	another := len(l.Leaks) == 0 && !slices.Contains(waiters, h.Thread) && b.inCall(h.Thread, h.AcquiredAt)
-	if slices.ContainsFunc(l.Leaks, passed) || !another && b.madeByWaiter(h, l, waiters) {
+	another := len(leaks) == 0 && !slices.Contains(waiters, h.Thread) && b.inCall(h.Thread, h.AcquiredAt)
+	if slices.ContainsFunc(leaks, passed) || !another && b.madeByWaiter(h, l, waiters) {
 		return picture.Holder{}, false
 	}
 	for _, e := range may.edges {

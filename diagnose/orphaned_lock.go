@@ -113,7 +113,7 @@ func (d *orphans) unreleased() map[int]bool {
 		stuck := d.fixpoint(setOf(sleeping), explained, knownHelp)
 		for _, lwp := range d.order {
 			l := d.locks[lwp]
-			if out[lwp] || !awaitsRelease(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaks) == 0 {
+			if out[lwp] || !awaitsRelease(stuck, lwp) || len(sleeping) > len(meeting) && len(l.KnownLeaks()) == 0 {
 				continue
 			}
 			out[lwp] = true
@@ -177,7 +177,7 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 	switch {
 	case d.mayBeHeldByFiber(o):
 		d.explainFiber(&v, o)
-	case leakPlaces(o.locks[0]) != "" && !anyMayHold(o.locks[0], others):
+	case len(o.locks[0].KnownLeaks()) > 0 && !anyMayHold(o.locks[0], others):
 	case len(others) > 0:
 		d.explainOthers(&v, o, others)
 	case o.targets[0].Kind == picture.WaitLock && o.locks[0].Implementation == "futex":
@@ -185,9 +185,12 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 		if len(o.locks[0].Holders) > 0 {
 			where = "on which path"
 		}
-		v.Explanation += " The code does not show " + where + "; memory that was never initialized as a lock looks " +
-			"the same, and so does " + copiedLock + ", or a lock of GNU's runtime that was destroyed while others " +
-			"waited."
+		says := " The code does not show " + where
+		if len(o.locks[0].Leaks) > 0 {
+			says = " The code shows no other way out"
+		}
+		v.Explanation += says + "; memory that was never initialized as a lock looks the same, and so does " +
+			copiedLock + ", or a lock of GNU's runtime that was destroyed while others waited."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use, at the address that it keeps"
 	}
 	released := func(h picture.Holder) bool { return h.Released }
@@ -208,7 +211,7 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 // mayBeHeldByFiber reports whether a fiber that no thread executes may hold a lock: the program has fibers, and no code
 // that was read leaves the lock.
 func (d *orphans) mayBeHeldByFiber(o *orphan) bool {
-	return d.pic.Facts.Fibers != nil && len(o.locks[0].Holders) == 0 && leakPlaces(o.locks[0]) == ""
+	return d.pic.Facts.Fibers != nil && len(o.locks[0].Holders) == 0 && len(o.locks[0].KnownLeaks()) == 0
 }
 
 // explainFiber explains locks that a fiber may hold: the threads that could continue it wait.

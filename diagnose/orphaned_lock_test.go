@@ -81,6 +81,25 @@ func TestEachItsLock(t *testing.T) {
 			s.Facts.Locks[0].Leaks = []picture.Leak{failing}
 		}), []want{orphaned("by an exception out of the call at work x.c:9, where the code shows only a failed check "+
 			"(std::__throw_bad_alloc)", 1)}},
+		{"one may be left by an unknown function", 1, itsOwn(1, func(s scene) {
+			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: at, UnknownCallee: true}}
+		}), []want{orphaned("perhaps by an exception out of the call at work x.c:9, which executes unknown code "+
+			"through a pointer.", 1)}},
+		{"one is left by an unknown function or by an exception", 1, itsOwn(1, func(s scene) {
+			at := func(line int) picture.Frame { return picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: at(9), UnknownCallee: true},
+				{Frame: at(12), ExitCall: "__cxa_throw"}}
+		}), []want{orphaned(": by an exception out of the call at work x.c:9, which executes unknown code through a "+
+			"pointer, or by an exception (__cxa_throw) out of the call at work x.c:12.", 1)}},
+		{"a failed check in an unknown function's call, and another one", 1, itsOwn(1, func(s scene) {
+			at := func(line int) picture.Frame { return picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
+			s.Facts.Locks[0].Leaks = []picture.Leak{
+				{Frame: at(9), ExitCall: "std::__throw_bad_function_call()", FailedCheck: true, UnknownCallee: true},
+				{Frame: at(12), ExitCall: "std::__throw_bad_alloc()", FailedCheck: true},
+			}
+		}), []want{orphaned("perhaps by an exception out of the call at work x.c:9, which executes unknown code "+
+			"through a pointer.", 1)}},
 		{"all who may release them are in a deadlock", 4, itsOwn(2, func(s scene) {
 			s.opposed(3, 4)
 			for i := range 2 {

@@ -1,6 +1,9 @@
 package picture
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Facts are the input of verdicts, together with the threads, regions and tasks of a
 // picture. A picture with verdicts has them, so that a saved picture can be
@@ -182,8 +185,8 @@ type Lock struct {
 	// only after they have acquired it. Only for a lock that is held, has no known
 	// owner and only holders that wait; missing if it is unknown.
 	MayRelease *Candidates `json:"may_release,omitempty" pb:"14"`
-	// Leaks are places at which code that acquires the lock continues without releasing it.
-	// They are determined together with MayRelease.
+	// Leaks are places at which code that acquires the lock continues, or may continue, without
+	// releasing it, the most likely first. They are determined together with MayRelease.
 	Leaks []Leak `json:"leaks,omitempty" pb:"15"`
 	// OwnerAt is the place at which the owner acquired it, by the owner's code; missing if it is unknown.
 	// It is determined for the locks with the most waiters.
@@ -219,6 +222,14 @@ type Leak struct {
 	// FailedCheck is set if that call throws only if a check of the language or of its library fails, such as that of
 	// an index: most such calls are never executed.
 	FailedCheck bool `json:"failed_check,omitempty" pb:"3"`
+	// UnknownCallee is set if the call at this place executes a function through a pointer, and the code does not show
+	// which: that function may have thrown an exception. Without ExitCall, the code shows no exit at this place.
+	UnknownCallee bool `json:"unknown_callee,omitempty" pb:"4"`
+}
+
+// KnownLeaks returns the leaks that the code shows, without those at which only an unknown function may throw.
+func (l *Lock) KnownLeaks() []Leak {
+	return slices.DeleteFunc(slices.Clone(l.Leaks), func(k Leak) bool { return k.UnknownCallee && k.ExitCall == "" })
 }
 
 // HoldersWait reports whether all threads that hold the lock, or may hold it, are among

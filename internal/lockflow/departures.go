@@ -15,6 +15,9 @@ type Departure struct {
 	Call uint64
 	// Throws is the function that leaves it.
 	Throws string
+	// Unknown is set if the call executes a function through a pointer, and the code does not show which: an exception
+	// may come from there. Throws is then empty, or a check that may have failed.
+	Unknown bool
 }
 
 const (
@@ -24,10 +27,10 @@ const (
 	maxTakeDepth = 8
 )
 
-// Departures lists the places at which code leaves without releasing lock. It looks at the functions that wait
-// for the lock in the innermost frames of waiters. If there are no such places, it looks at the calls that may
-// have taken the lock. If no call is known that took it, it looks at the calls that have returned or were left by an
-// exception.
+// Departures lists the places at which code leaves without releasing lock, the most likely first. It looks at the
+// functions that wait for the lock in the innermost frames of waiters. If there are no such places, it looks at the
+// calls that may have taken the lock. If no call is known that took it, it looks at the calls that have returned or
+// were left by an exception.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	d := &departures{
 		p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{},
@@ -58,18 +61,52 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	}
 	// A thread may hold the lock by a call that an exception left: then no call is known that took it.
 	taken := slices.ContainsFunc(l.Holders(lock), func(h Holder) bool { return len(h.Taken) > 0 })
-	if !taken && len(d.sure)+len(d.thrown)+len(d.again)+len(d.checked) == 0 {
+	if !taken && len(d.known())+len(d.checked) == 0 && !slices.ContainsFunc(d.unknown, mayFail) {
+		d.near, d.unknown = d.unknown, nil
 		d.addPassed(lock)
 	}
+	return d.list()
+}
+
+// mayFail reports whether the call of a departure makes a check that may have failed.
+func mayFail(d Departure) bool { return d.Throws != "" }
+
+// known returns the departures that the code shows, except those at failing checks.
+func (d *departures) known() []Departure {
 	switch {
 	case len(d.sure) > 0:
 		return d.sure
 	case len(d.thrown) > 0:
 		return d.thrown
-	case len(d.again) > 0:
-		return d.again
 	}
-	return d.checked
+	return d.again
+}
+
+// list returns the departures, the most likely first. An exception of an unknown function is as likely as one that the
+// code shows, and less likely than any other departure.
+func (d *departures) list() []Departure {
+	isException := func(d Departure) bool { return exitsBy(d.Throws).thrown != "" }
+	known := d.known()
+	switch {
+	case len(known) == 0:
+		return slices.Concat(d.near, d.unknown, d.checked)
+	case !slices.ContainsFunc(known, isException):
+		return known
+	case len(d.near) > 0:
+		return firstOfEach(d.near, known, d.unknown)
+	}
+	return firstOfEach(known, d.unknown)
+}
+
+// firstOfEach returns the departures of some lists, the first ones before all others: a verdict names few.
+func firstOfEach(lists ...[]Departure) []Departure {
+	var first, others []Departure
+	for _, l := range lists {
+		if len(l) > 0 {
+			first, others = append(first, l[0]), append(others, l[1:]...)
+		}
+	}
+	return append(first, others...)
 }
 
 // departures gathers the departures of one lock.
@@ -83,6 +120,8 @@ type departures struct {
 	thrown  []Departure     // calls of functions that may throw
 	again   []Departure     // calls that only throw an exception again: another call threw it first
 	checked []Departure     // failing checks of the language or of its library, which are rare
+	near    []Departure     // calls of unknown functions in functions with waiters, if no other departure is there
+	unknown []Departure     // other calls of unknown functions
 }
 
 // taking is a call site of a function, by its entry, that takes a lock or leads to one that does.
@@ -199,9 +238,10 @@ func (w *passedCalls) isLock(s *site, sites []*site) bool {
 		return w.lock.Address == 0
 	}
 	for _, c := range sites {
-		if e.lock != nil {
-			e.lock = e.lock.WithArgs(c.Args)
+		if e.lock == nil || !e.lock.OfArgs() { // a variable of another function
+			return false
 		}
+		e.lock = e.lock.WithArgs(c.Args)
 	}
 	v := w.frame.valueOf(sites[len(sites)-1].CallSite, e)
 	return v.known && v.address == w.lock.Address
@@ -329,7 +369,13 @@ func (d *departures) addExits(s *site, chain []call, first []flow.Effect) {
 	if rtl.Leaves(s.Name) {
 		sure = &d.sure
 	}
-	caught := (e.thrown != "" || e.checked != "") && d.escapes.mayContinue(chain, false)
+	escape := never
+	if e.thrown != "" || e.checked != "" || e.unknown {
+		escape = d.escapes.find(chain, false)
+	}
+	caught := escape != never
+	// The code shows no exception of an unknown function. Only a handler on the way shows that there may be one.
+	unknown := e.unknown && escape == handled && d.p.cfg.Handler != nil
 	switch {
 	case e.jumped != "":
 		add(sure, at(e.jumped))
@@ -339,6 +385,8 @@ func (d *departures) addExits(s *site, chain []call, first []flow.Effect) {
 		add(sure, at(e.thrown))
 	case e.ended != "" && d.escapes.mayContinue(chain, true):
 		add(sure, at(e.ended))
+	case unknown:
+		add(&d.unknown, Departure{Call: max(s.Return, s.PC+1), Throws: e.checked, Unknown: true})
 	case e.checked != "" && caught:
 		add(&d.checked, at(e.checked))
 	}

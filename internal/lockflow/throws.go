@@ -25,6 +25,8 @@ type exits struct {
 	checked string // throws one if a check of the language or of its library fails
 	ended   string // ends the thread, after the clean-up of its frames
 	jumped  string // jumps to a frame further out, without any clean-up
+	// unknown is set for a call through a pointer to an unknown function: that one may throw.
+	unknown bool
 }
 
 // exitsBy returns the exits by a call of a function with a name.
@@ -54,15 +56,23 @@ func (e exits) union(o exits) exits {
 		return a
 	}
 	return exits{first(e.thrown, o.thrown), first(e.checked, o.checked), first(e.ended, o.ended),
-		first(e.jumped, o.jumped)}
+		first(e.jumped, o.jumped), e.unknown || o.unknown}
 }
 
 // exitsOf returns the exits by the call at s.
 func (p *Program) exitsOf(s *site) exits {
-	if rtl.Leaves(s.Name) || s.kind != calleeFollowed {
+	switch {
+	case s.isThroughPointer():
+		return exits{unknown: true}
+	case rtl.Leaves(s.Name) || s.kind != calleeFollowed:
 		return exitsBy(s.Name)
 	}
 	return p.throws.SummaryOf(s.entry)
+}
+
+// isThroughPointer reports whether a call is through a pointer to a function that is not known.
+func (s *site) isThroughPointer() bool {
+	return s.kind == calleeUnknown && s.entry == 0 && s.Name == ""
 }
 
 // computeThrows returns the exits from the function at entry, given those of its callees.
@@ -97,7 +107,21 @@ func (p *Program) computeThrows(entry uint64, callee func(entry uint64) exits) e
 		}
 		out = out.union(e)
 	}
+	out.unknown = out.unknown || p.throwsThroughPointer(f)
 	return out
+}
+
+// throwsThroughPointer reports whether an exception may leave f out of a call through a pointer, as far as instructions
+// show such calls.
+func (p *Program) throwsThroughPointer(f *function) bool {
+	if o := p.outlineOf(f); p.cfg.Handler == nil || o.known && !o.byRegister && len(o.byMemory) == 0 {
+		return false
+	}
+	found := false
+	f.flow.CallsThroughPointers(func(pc uint64) {
+		found = found || !p.isFatal(f, p.cfg.Handler(pc))
+	})
+	return found
 }
 
 // fatalTargets returns the targets of calls of f at which each exception ends the program, by its tables. A site of an
@@ -161,21 +185,34 @@ type escapes struct {
 // maxRoutes bounds the stacks on which the callers of one function are searched for a handler.
 const maxRoutes = 64
 
-// mayContinue reports whether an exception may be caught that leaves a chain of calls, the innermost first. The last
-// one is in a function on a stack; its callers are those on the stacks. Without a handler, the exception would have
-// ended the program. For the end of a thread, no handler is needed.
-func (x *escapes) mayContinue(chain []call, thread bool) bool {
+// escape describes whether the program continues with the lock held after an exception left a chain of calls.
+type escape uint8
+
+const (
+	never   escape = iota // the lock is released, or the program ends
+	perhaps               // the stacks do not show it
+	handled               // a handler may catch the exception, or the end of a thread needs none
+)
+
+// mayContinue reports whether the program may continue with the lock held after an exception left a chain of calls.
+func (x *escapes) mayContinue(chain []call, thread bool) bool { return x.find(chain, thread) != never }
+
+// find returns the effect of an exception that leaves a chain of calls, the innermost first. The last one is in a
+// function on a stack; its callers are those on the stacks. Without a handler, the exception would have ended the
+// program. For the end of a thread, no handler is needed.
+func (x *escapes) find(chain []call, thread bool) escape {
 	for _, c := range chain {
 		if c.jump {
 			continue
 		}
 		switch x.fateAt(c, thread) {
 		case released:
-			return false
+			return never
 		case caught:
-			return true
+			return handled
 		}
 	}
+	best := never
 	start, routes := chain[len(chain)-1].f.entry, 0
 	seen := map[uint64]bool{}
 	for _, t := range x.threads {
@@ -190,12 +227,15 @@ func (x *escapes) mayContinue(chain []call, thread bool) bool {
 			}
 			seen[key] = true
 			routes++
-			if x.isCaught(t, i+1, thread) {
-				return true
+			if best = max(best, x.findFrom(t, i+1, thread)); best == handled {
+				return handled
 			}
 		}
 	}
-	return routes == 0
+	if routes == 0 {
+		return perhaps
+	}
+	return best
 }
 
 // routeKey identifies the callers of a frame.
@@ -208,18 +248,24 @@ func routeKey(fs []Frame) uint64 {
 	return key
 }
 
-// isCaught reports whether an exception may be caught that reaches the frames of t from index i on.
-func (x *escapes) isCaught(t *Thread, i int, thread bool) bool {
+// findFrom returns the effect of an exception that reaches the frames of t from index i on.
+func (x *escapes) findFrom(t *Thread, i int, thread bool) escape {
 	for ; i < len(t.Frames); i++ {
 		fr := &t.Frames[i]
 		switch x.fateAt(call{f: x.p.frameFunction(fr), pc: fr.lookup()}, thread) {
 		case released:
-			return false
+			return never
 		case caught:
-			return true
+			return handled
 		}
 	}
-	return thread || !t.Whole
+	switch {
+	case thread:
+		return handled
+	case !t.Whole:
+		return perhaps
+	}
+	return never
 }
 
 // fateAt returns the effect of the function around a call.

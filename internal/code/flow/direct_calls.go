@@ -24,6 +24,19 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 	}
 }
 
+// CallsThroughPointers yields the calls with a callee that the instruction does not show.
+func (f *Function) CallsThroughPointers(yield func(pc uint64)) {
+	_ = f.ensureDecoded()
+	for i := range f.insts {
+		if !slices.ContainsFunc(f.insts[i].Uops, isCall) {
+			continue
+		}
+		if t, leads := f.branchTarget(i); leads && t.Entry == 0 && t.Name == "" {
+			yield(f.insts[i].pc)
+		}
+	}
+}
+
 // TargetsAfter returns the targets of the calls that the function may still make after a point, and of its jumps out,
 // as far as instructions show them. The target of the unfinished call at the point is separate, and empty if there is
 // none. Values are not followed. It is not ok if all calls of the function may be made after the point: if it calls

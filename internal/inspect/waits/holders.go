@@ -284,16 +284,34 @@ func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []
 		}
 	}
 	var out []picture.Leak
-	seen := map[picture.Frame]bool{}
+	seen := map[picture.Frame]int{} // index in out, plus 1
 	for _, d := range lh.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
 		l := picture.Leak{Frame: lh.departureFrame(d), ExitCall: symbolize.Demangle(d.Throws),
-			FailedCheck: rtl.Checks(d.Throws)}
-		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
-			seen[key] = true
+			FailedCheck: rtl.Checks(d.Throws), UnknownCallee: d.Unknown}
+		key := picture.Frame{File: l.Frame.File, Line: l.Frame.Line}
+		switch i := seen[key]; {
+		case l.Frame.Line == 0:
+		case i == 0:
 			out = append(out, l)
+			seen[key] = len(out)
+		default:
+			out[i-1] = joinLeaks(out[i-1], l)
 		}
 	}
 	return out
+}
+
+// joinLeaks returns one leak for two of the same line, the first of which is not less likely.
+func joinLeaks(a, b picture.Leak) picture.Leak {
+	switch {
+	case !a.UnknownCallee:
+		return a
+	case !b.UnknownCallee && !b.FailedCheck: // the code shows it
+		return b
+	case a.ExitCall == "":
+		a.ExitCall, a.FailedCheck = b.ExitCall, b.FailedCheck
+	}
+	return a
 }
 
 // departureFrame returns the place at which code continues without releasing a lock: the line to which its branch

@@ -83,7 +83,9 @@ func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.W
 }
 
 // isLeft reports whether code leaves a lock without a release, and no thread may hold it by its code.
-func isLeft(l *picture.Lock) bool { return l.Owner == 0 && len(l.Holders) == 0 && len(l.Leaks) > 0 }
+func isLeft(l *picture.Lock) bool {
+	return l.Owner == 0 && len(l.Holders) == 0 && len(l.KnownLeaks()) > 0
+}
 
 // holderWaits reports whether the owner of a lock waits, or a thread that holds it by its code.
 func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {

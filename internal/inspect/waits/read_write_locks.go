@@ -75,7 +75,7 @@ func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
 	}
 	other := func(lwp int) bool { return !same[lwp] }
 	strong := func(at picture.Leak) bool { return !strings.HasPrefix(at.ExitCall, "std::__throw_") }
-	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.Leaks, strong) {
+	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.KnownLeaks(), strong) {
 		return
 	}
 	rw, err := g.from.native.data.Library().ReadWriteLock(w.address, w.address)

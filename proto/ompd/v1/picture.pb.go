@@ -5542,8 +5542,8 @@ type Lock struct {
 	// Only for a lock that is held, has no known owner and only holders that wait; missing if it is
 	// unknown.
 	MayRelease *Candidates `protobuf:"bytes,14,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
-	// Places at which code that acquires the lock continues without releasing it. They are determined
-	// together with may_release.
+	// Places at which code that acquires the lock continues, or may continue, without releasing it,
+	// the most likely first. They are determined together with may_release.
 	Leaks []*Leak `protobuf:"bytes,15,rep,name=leaks,proto3" json:"leaks,omitempty"`
 	// Calls with which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock with a waiting holder, and for one that code left (leaks) and no thread holds by its code.
@@ -5928,7 +5928,11 @@ type Leak struct {
 	ExitCall string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
 	// Set if that call throws only if a check of the language or of its library fails, such as that
 	// of an index: most such calls are never executed.
-	FailedCheck   bool `protobuf:"varint,3,opt,name=failed_check,json=failedCheck,proto3" json:"failed_check,omitempty"`
+	FailedCheck bool `protobuf:"varint,3,opt,name=failed_check,json=failedCheck,proto3" json:"failed_check,omitempty"`
+	// Set if the call at this place executes a function through a pointer, and the code does not show
+	// which: that function may have thrown an exception. Without exit_call, the code shows no exit at
+	// this place.
+	UnknownCallee bool `protobuf:"varint,4,opt,name=unknown_callee,json=unknownCallee,proto3" json:"unknown_callee,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5980,6 +5984,13 @@ func (x *Leak) GetExitCall() string {
 func (x *Leak) GetFailedCheck() bool {
 	if x != nil {
 		return x.FailedCheck
+	}
+	return false
+}
+
+func (x *Leak) GetUnknownCallee() bool {
+	if x != nil {
+		return x.UnknownCallee
 	}
 	return false
 }
@@ -12394,11 +12405,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05tasks\x18\x02 \x03(\tR\x05tasks\x12\x1e\n" +
 	"\n" +
 	"incomplete\x18\x03 \x01(\bR\n" +
-	"incomplete\"l\n" +
+	"incomplete\"\x93\x01\n" +
 	"\x04Leak\x12$\n" +
 	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x1b\n" +
 	"\texit_call\x18\x02 \x01(\tR\bexitCall\x12!\n" +
-	"\ffailed_check\x18\x03 \x01(\bR\vfailedCheck\"\x8d\x01\n" +
+	"\ffailed_check\x18\x03 \x01(\bR\vfailedCheck\x12%\n" +
+	"\x0eunknown_callee\x18\x04 \x01(\bR\runknownCallee\"\x8d\x01\n" +
 	"\aRelease\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x120\n" +

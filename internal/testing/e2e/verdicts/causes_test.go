@@ -78,6 +78,44 @@ func TestUncaughtExceptionsExplainNoLeak(t *testing.T) {
 	}
 }
 
+// TestThrowThroughPointer looks at locks that an exception left out of code that was called through a pointer, where
+// another function may throw, too: both are named, the one in the function with the waiting threads first. Where such
+// calls threw nothing, they are no explanation.
+func TestThrowThroughPointer(t *testing.T) {
+	const program, throws = "verdict_lock_codec", ", or by an exception (__cxa_throw) out of the call at reserve "
+	for way, call := range []string{"encode", "sift", "hand_on", ""} {
+		for i, run := range handoverRuns(t, program, strconv.Itoa(way)) {
+			t.Run(strconv.Itoa(way)+"/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				want, has, lacks := picture.VerdictDeadlock, []string{"2 threads wait for each other"},
+					[]string{"exception", "without releasing"}
+				if call != "" {
+					at := call + " " + program + ".cc:" + strconv.Itoa(70+6*way)
+					want, lacks = picture.VerdictLockOrphaned, nil
+					has = []string{"by an exception out of the call at " + at +
+						", which executes unknown code through a pointer", "a guard object"}
+					if way < 2 {
+						has[0] += throws + program + ".cc:63"
+					}
+				}
+				if !slices.Equal(kinds, []picture.VerdictKind{want}) {
+					t.Errorf("hangs %v, want %s", kinds, want)
+				}
+				checkWords(t, words, has, lacks)
+			})
+		}
+		for i, run := range handoverRuns(t, program, strconv.Itoa(way), "1") {
+			t.Run(strconv.Itoa(way)+"_healthy/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if len(kinds) > 0 {
+					t.Errorf("hangs %v of a healthy program", kinds)
+				}
+				checkWords(t, words, nil, []string{"exception", "without releasing"})
+			})
+		}
+	}
+}
+
 // TestThrowInColdPart looks at a lock that a function left by an exception which it throws itself: compilers move that
 // code into a part of its own.
 func TestThrowInColdPart(t *testing.T) {

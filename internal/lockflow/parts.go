@@ -27,14 +27,24 @@ func (p *Program) rangeAt(pc uint64) (flow.Range, bool) {
 	return flow.Range{Low: low, High: high}, ok
 }
 
+// knownEntry returns the entry of the function that starts with r, or that has r as a part; not ok for a part of an
+// unknown function.
+func (p *Program) knownEntry(r flow.Range) (entry uint64, ok bool) {
+	entry, isPart := p.cfg.Code.PartOf(r.Low)
+	if !isPart {
+		return r.Low, true
+	}
+	return entry, entry != 0
+}
+
 // functionWith returns the function that starts with r, or that has r as a part.
 func (p *Program) functionWith(r flow.Range) *function {
-	entry, isPart := p.cfg.Code.PartOf(r.Low)
+	entry, ok := p.knownEntry(r)
 	switch {
-	case !isPart:
-		return p.wholeFunction(r)
-	case entry == 0:
+	case !ok:
 		return p.functionJumpingTo(r)
+	case entry == r.Low:
+		return p.wholeFunction(r)
 	}
 	if first, ok := p.rangeAt(entry); ok && first.Low == entry {
 		return p.wholeFunction(first, r)
@@ -73,7 +83,7 @@ func (p *Program) unnamedParts(f *function) (out []flow.Range) {
 		if !ok || slices.Contains(out, r) || r.Low == f.entry {
 			continue
 		}
-		if entry, isPart := p.cfg.Code.PartOf(r.Low); isPart && entry == 0 && !f.flow.Starts(r.Low) {
+		if _, known := p.knownEntry(r); !known && !f.flow.Starts(r.Low) {
 			out = append(out, r)
 		}
 	}
@@ -109,12 +119,11 @@ func (p *Program) functionJumpingTo(part flow.Range) *function {
 			if !ok || seen[r.Low] {
 				continue
 			}
-			entry, isPart := p.cfg.Code.PartOf(r.Low)
-			switch {
-			case isPart && entry == 0:
+			switch entry, known := p.knownEntry(r); {
+			case !known:
 				seen[r.Low] = true
 				work = append(work, r)
-			case !isPart && to != r.Low:
+			case entry == r.Low && to != r.Low:
 				if f := p.wholeFunction(r); f != nil && f.flow.Starts(part.Low) {
 					return f
 				}
@@ -168,11 +177,7 @@ func (p *Program) entryOf(pc uint64) (entry uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	entry, isPart := p.cfg.Code.PartOf(r.Low)
-	switch {
-	case !isPart:
-		return r.Low, true
-	case entry != 0:
+	if entry, ok = p.knownEntry(r); ok {
 		return entry, true
 	}
 	if f := p.functionAt(pc); f != nil {

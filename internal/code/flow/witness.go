@@ -30,6 +30,7 @@ type witness struct {
 	block int
 	from  int           // an instruction of the block
 	cond  symbolic.Cond // of its first successor, in terms of the state before that instruction
+	named bool          // cond is in terms of the values of the function, and from is the branch
 }
 
 // WitnessesOf finds the branches on the path to a point with an outcome that a frame there may still show. The
@@ -66,12 +67,22 @@ func WitnessesOf(f *Function, at Point, memory bool) *Witnesses {
 				starts = append(starts, i)
 			}
 		}
+		found := false
 		for _, from := range starts {
 			k := keeper{f: f, from: from, branch: f.blocks[b].last - 1, at: now, given: given, memory: memory}
 			if c, ok := k.condition(); ok && k.keeps(c.A) && k.keeps(c.B) {
-				out.branches = append(out.branches, witness{b, from, c})
+				out.branches = append(out.branches, witness{block: b, from: from, cond: c})
+				found = true
 				break
 			}
+		}
+		if !memory || found {
+			continue
+		}
+		// The frame may contain a part of a value that was in another place: the low bytes of an argument, say.
+		if c, ok := conditionAt(f, f.blocks[b].last-1); ok {
+			w := witness{block: b, from: f.blocks[b].last - 1, cond: c, named: true}
+			out.branches = append(out.branches, w)
 		}
 	}
 	return out
@@ -83,11 +94,7 @@ func (w *Witnesses) Ways(at Point) string {
 	out := make([]byte, len(w.branches))
 	for i := range w.branches {
 		out[i] = '?'
-		k := keeper{f: w.f, from: w.branches[i].from}
-		c := w.branches[i].cond
-		a, known := k.currentValue(c.A, at)
-		b, alsoKnown := k.currentValue(c.B, at)
-		if first, ok := (symbolic.Cond{Op: c.Op, A: a, B: b}).Decided(); ok && known && alsoKnown {
+		if first, ok := w.outcome(&w.branches[i], at); ok {
 			out[i] = '0'
 			if first {
 				out[i] = '1'
@@ -95,6 +102,26 @@ func (w *Witnesses) Ways(at Point) string {
 		}
 	}
 	return string(out)
+}
+
+// outcome reports whether a branch took its first successor, as far as a frame at a point shows it.
+func (w *Witnesses) outcome(b *witness, at Point) (first, ok bool) {
+	value := func(e *symbolic.Expr) (*symbolic.Expr, bool) {
+		k := keeper{f: w.f, from: b.from}
+		return k.currentValue(e, at)
+	}
+	if b.named {
+		now, _ := w.f.indexAt(at)
+		q := evaluation{f: w.f, at: at, from: b.from, now: now, state: w.f.stateAt(now)}
+		value = func(e *symbolic.Expr) (*symbolic.Expr, bool) {
+			v, ok := q.eval(e)
+			return symbolic.Constant(v), ok
+		}
+	}
+	x, known := value(b.cond.A)
+	y, alsoKnown := value(b.cond.B)
+	first, ok = symbolic.Cond{Op: b.cond.Op, A: x, B: y}.Decided()
+	return first, ok && known && alsoKnown
 }
 
 // HoldsAlong is HoldsBy on paths with the last outcomes of branches that Ways returned.

@@ -32,6 +32,12 @@ type Facts struct {
 	// PthreadAtTP is set if the thread pointer is the pthread_t. Else it is above struct pthread.
 	PthreadAtTP bool
 
+	// GoArg is the DWARF number of the register with the first argument and the first result of a Go function, GoG
+	// that of the register with the running goroutine. GoStackArgs is the distance of a Go function's arguments on the
+	// stack from its caller's stack pointer, where a called function saves a link register.
+	GoArg, GoG  int
+	GoStackArgs uint64
+
 	// JumpBuffer is the size of the C library's sigjmp_buf in bytes.
 	JumpBuffer uint64
 
@@ -48,18 +54,20 @@ var facts = map[callbacks.Arch]*Facts{
 		Machine: elf.EM_X86_64, RegsSize: x86RegsSize,
 		FP: callbacks.X86RBP, SP: callbacks.X86RSP, LR: NoLinkRegister,
 		CallArgs: true, CallChanges: []int{x86RAX, x86RCX, x86R11},
+		GoArg: x86RAX, GoG: x86R14,
 		PthreadAtTP: true, JumpBuffer: 200, Verified: true,
 	},
 	callbacks.ArchAArch64: {
 		Machine: elf.EM_AARCH64, RegsSize: arm64RegsSize,
 		FP: callbacks.AArch64FP, SP: callbacks.AArch64SP, LR: callbacks.AArch64LR,
 		ApartRegs: true, CallChanges: []int{0},
+		GoArg: 0, GoG: 28, GoStackArgs: 8,
 		HeaderSize: 16, JumpBuffer: 312,
 	},
 }
 
-// DWARF numbers of registers of x86-64 that a system call changes.
-const x86RAX, x86RCX, x86R11 = 0, 2, 11
+// DWARF numbers of registers of x86-64.
+const x86RAX, x86RCX, x86R11, x86R14 = 0, 2, 11, 14
 
 var unknown = &Facts{LR: NoLinkRegister}
 
@@ -73,6 +81,15 @@ func Of(a callbacks.Arch) *Facts {
 
 // HasLinkRegister reports whether a call puts its return address into a register.
 func (f *Facts) HasLinkRegister() bool { return f.LR != NoLinkRegister }
+
+// GoFrame returns the distances of a Go function's return address, and of the stack pointer before its call, from its
+// stack pointer, by the number of bytes that it has on the stack. With a link register and none, the address is there.
+func (f *Facts) GoFrame(depth uint64) (ret, cfa uint64) {
+	if f.HasLinkRegister() {
+		return 0, depth
+	}
+	return depth, depth + 8
+}
 
 // OfMachine returns the architecture of an ELF file; ArchUnknown if this module does not support it.
 func OfMachine(m elf.Machine) callbacks.Arch {

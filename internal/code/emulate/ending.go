@@ -4,16 +4,14 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
 // maxEnding bounds the instructions from a call to the end of a function that switches stacks. Those of Go's
-// runtime have some 30.
-const maxEnding = 128
+// runtime have some 30. maxHelper bounds those of a function that it calls, which sets a register or a word.
+const maxEnding, maxHelper = 128, 16
 
-// Ending runs the rest of a function without changing the target. It stops at code that it cannot follow. x86-64
-// only: the return addresses of aarch64 may be signed.
+// Ending runs the rest of a function without changing the target. It stops at code that it cannot follow.
 type Ending struct {
 	// Regs are the registers before and after the run.
 	Regs callbacks.Registers
@@ -23,11 +21,13 @@ type Ending struct {
 	Stores []Store
 	// ThreadWord is the address of the last 8-byte word that was written relative to the thread pointer, or 0.
 	ThreadWord uint64
-	// Calls counts the skipped calls.
+	// Calls counts the calls. Short functions without calls are followed, others are skipped.
 	Calls int
 
 	m        Machine
-	toCall   bool // stop before the first call
+	code     *lift.Decoder
+	toCall   bool // stop before the first call that is not followed
+	inside   bool // a called function
 	returned bool
 }
 
@@ -52,20 +52,18 @@ func (e *Ending) RunToReturn() bool {
 	return e.run() == nil && e.returned
 }
 
-// RunToCall runs to the first call and stops before it. It reports whether it succeeded.
+// RunToCall runs to the first call that cannot be followed and stops before it. It reports whether it succeeded.
 func (e *Ending) RunToCall() bool {
 	e.toCall = true
 	return errors.Is(e.run(), errCall)
 }
 
 func (e *Ending) run() error {
-	if !arch.Of(e.Regs.Arch).Verified {
-		return ErrOpaque
-	}
 	code, err := lift.NewDecoder(e.Regs.Arch, e.Mem)
 	if err != nil {
 		return err
 	}
+	e.code = code
 	e.m = NewThread(code.Lifter.Convention(), &e.Regs)
 	e.m.Flags = Flags{} // earlier calls may have changed them
 	e.m.ThreadPointer.From = byThread
@@ -76,14 +74,20 @@ func (e *Ending) run() error {
 		}
 		e.m.Write(s.Address, v, uint8(s.Size))
 	}
+	err = e.steps(maxEnding)
+	e.m.saveTo(&e.Regs)
+	return err
+}
+
+// steps runs up to limit instructions, to the return.
+func (e *Ending) steps(limit int) (err error) {
+	e.returned = false
 	for n := 0; err == nil && !e.returned; n++ {
-		switch {
-		case n == maxEnding, !e.m.SP().IsKnown():
+		if n == limit || !e.m.SP().IsKnown() {
 			return ErrOpaque
 		}
-		err = e.m.Step(code, e)
+		err = e.m.Step(e.code, e)
 	}
-	e.m.saveTo(&e.Regs)
 	return err
 }
 
@@ -129,24 +133,56 @@ func (e *Ending) Jump(to Value, direct bool) error {
 	return nil
 }
 
-// Call skips a call.
-func (e *Ending) Call(Value) error {
-	if e.toCall {
+// Call follows or skips a call.
+func (e *Ending) Call(to Value) error {
+	switch {
+	case e.inside:
+		return ErrOpaque
+	case e.follow(to):
+	case e.toCall:
 		return errCall
+	default:
+		e.m.PassCall()
 	}
 	e.Calls++
-	e.m.PassCall()
 	return nil
 }
 
-// Return pops the return address.
+// follow runs a called function. If it is not a short one that returns, the state remains that before the call.
+func (e *Ending) follow(to Value) bool {
+	if !to.IsKnown() {
+		return false
+	}
+	m, stores, word := e.m.Clone(), len(e.Stores), e.ThreadWord
+	back, sp := e.m.PC, *e.m.SP()
+	abi := e.m.ABI
+	if abi.LinkBytes == 0 {
+		e.m.Regs[abi.Link] = Number(back)
+	} else {
+		e.m.SP().V -= abi.LinkBytes
+		e.m.Write(e.m.SP().V, Number(back), uint8(abi.LinkBytes))
+	}
+	e.m.PC, e.inside = to.V, true
+	err := e.steps(maxHelper)
+	e.inside, e.returned = false, false
+	if err == nil && e.m.PC == back && *e.m.SP() == sp {
+		return true
+	}
+	e.m, e.Stores, e.ThreadWord = m, e.Stores[:stores], word
+	return false
+}
+
+// Return continues at the return address.
 func (e *Ending) Return() error {
-	sp := e.m.SP()
-	to, err := e.Load(*sp, 8)
-	if err != nil || !to.IsKnown() {
+	sp, abi := e.m.SP(), e.m.ABI
+	to := e.m.Regs[abi.Link]
+	if abi.LinkBytes > 0 {
+		to = e.m.readKnown(e.Mem, *sp, uint8(abi.LinkBytes))
+		sp.V += abi.LinkBytes
+	}
+	if !to.IsKnown() {
 		return ErrOpaque
 	}
-	sp.V += 8
-	e.m.PC, e.returned = to.V, true
+	e.m.PC, e.returned = to.V&^e.Regs.PACMask, true
 	return nil
 }

@@ -1,6 +1,7 @@
 package emulate
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -124,5 +125,55 @@ func rax(want uint64) func(*Ending) bool {
 	return func(m *Ending) bool {
 		v, ok := m.Regs.Get(0)
 		return ok && v == want
+	}
+}
+
+// TestEndingOfAArch64 runs ends of functions that return to the link register.
+func TestEndingOfAArch64(t *testing.T) {
+	const mask, signature = 0x7f << 48, 0x2a << 48
+	for name, tt := range map[string]struct {
+		code  []uint32
+		ok    bool
+		sp    uint64
+		calls int
+		word  uint64 // written relative to the thread pointer
+	}{
+		"restores": {[]uint32{0xf84107fe, 0xd65f03c0}, true, stack + 16, 0, 0}, // ldr x30,[sp],#16; ret
+		"stack":    {[]uint32{0x9100027f, 0xd65f03c0}, true, other, 0, 0},      // mov sp,x19; ret
+		"unknown":  {[]uint32{0x9100029f, 0xd65f03c0}, false, 0, 0, 0},         // mov sp,x20; ret
+		// bl 1f; mov sp,x19; ldr x30,[sp],#16; ret; 1: mrs x0,tpidr_el0; mov x27,#16; str x19,[x0,x27]; ret
+		"helper": {[]uint32{0x94000004, 0x9100027f, 0xf84107fe, 0xd65f03c0, 0xd53bd040, 0xd280021b, 0xf83b6813,
+			0xd65f03c0}, true, other + 16, 1, thread + 16},
+		// bl 1f; ldr x30,[sp],#16; ret; 1: mov x19,#0; b .: the helper does not return, and changes nothing
+		"endless helper": {[]uint32{0x94000003, 0xf84107fe, 0xd65f03c0, 0xd2800013, 0x14000000}, true, stack + 16, 1,
+			0},
+		// bl 1f; mov sp,x9; ret; 1: b .: x9 is unknown after a call that is not followed
+		"skipped helper": {[]uint32{0x94000003, 0x9100013f, 0xd65f03c0, 0x14000000}, false, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := callbackstest.NewFake(callbacks.ArchAArch64)
+			var text []byte
+			for _, w := range tt.code {
+				text = binary.LittleEndian.AppendUint32(text, w)
+			}
+			mem.Map(callbacks.Addr(code), text)
+			for _, at := range []uint64{stack, other} {
+				mem.Map(callbacks.Addr(at), make([]byte, 64))
+				if err := mem.Put(callbacks.Addr(at), 8, ret|signature); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m := Ending{Mem: mem, Regs: callbacks.Registers{Arch: callbacks.ArchAArch64, ThreadPointer: thread,
+				PACMask: mask}}
+			m.Regs.SetPC(code)
+			m.Regs.SetSP(stack)
+			for r, v := range map[int]uint64{9: other, 19: other, callbacks.AArch64LR: ret | signature} {
+				m.Regs.Set(r, v)
+			}
+			if ok := m.RunToReturn(); ok != tt.ok || ok && (m.Regs.PC() != ret || m.Regs.SP() != tt.sp ||
+				m.Calls != tt.calls || m.ThreadWord != tt.word) {
+				t.Errorf("%v, %d calls, word %#x, %+v", ok, m.Calls, m.ThreadWord, m.Regs)
+			}
+		})
 	}
 }

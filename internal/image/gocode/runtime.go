@@ -2,9 +2,11 @@ package gocode
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
@@ -74,28 +76,39 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 	if !ok {
 		return Runtime{}, ErrNotTold
 	}
-	s := &stage{code: mem}
-	m := emulate.Ending{Mem: s, Regs: callbacks.Registers{Arch: a, ThreadPointer: someTLS}}
-	m.Regs.SetPC(mcall.Low + bias)
-	m.Regs.SetSP(someStack + 8)
-	const rax, r14 = 0, 14
-	m.Regs.Set(rax, someFunc)
-	m.Regs.Set(r14, someG)
-	m.Regs.Set(callbacks.X86RBP, someFrame)
+	facts := arch.Of(a)
+	m, s := enter(a, mem, mcall.Low+bias)
+	m.Regs.Set(facts.GoArg, someFunc)
+	m.Regs.Set(facts.FP, someFrame)
+	_, callerSP := facts.GoFrame(0)
+	callerSP += m.Regs.SP()
 	if !m.RunToCall() {
 		return Runtime{}, ErrNotTold
 	}
-	r, err := learn(&m, s.asked)
+	r, err := learn(m, s.asked, callerSP)
 	if err != nil {
 		return Runtime{}, err
 	}
-	r.ID, r.HasID = t.identity(mem, bias)
+	r.ID, r.HasID = t.identity(a, mem, bias)
 	return r, nil
+}
+
+// enter returns the start of a function on an imaginary goroutine, and the accesses to memory.
+func enter(a callbacks.Arch, mem callbacks.Memory, pc uint64) (*emulate.Ending, *stage) {
+	s, facts := &stage{code: mem}, arch.Of(a)
+	m := &emulate.Ending{Mem: s, Regs: callbacks.Registers{Arch: a, ThreadPointer: someTLS}}
+	m.Regs.SetPC(pc)
+	m.Regs.SetSP(someStack + 8) // with the return address, if a call pushes it
+	if facts.HasLinkRegister() {
+		m.Regs.Set(facts.LR, somePC)
+	}
+	m.Regs.Set(facts.GoG, someG)
+	return m, s
 }
 
 // learn derives the offsets from the accesses of mcall: it stored the caller's PC, SP and frame pointer in g,
 // read m from g and g0 from m, and made g0 the thread's present g.
-func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
+func learn(m *emulate.Ending, asked []uint64, callerSP uint64) (Runtime, error) {
 	r := Runtime{}
 	found := 0
 	for _, s := range m.Stores {
@@ -109,7 +122,7 @@ func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 			continue
 		case v == somePC:
 			r.SchedPC = off
-		case v == someStack+16:
+		case v == callerSP:
 			r.SchedSP = off
 		case v == someStack || v == someBP || v == someFrame:
 			r.SchedBP = off
@@ -136,21 +149,24 @@ func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 // identity returns the offset of a goroutine's number, from the runtime's only function that just
 // returns a word of its g: exit hooks use it to identify the goroutine (runtime.init.N.func1, since
 // Go 1.22).
-func (t *Table) identity(mem callbacks.Memory, bias uint64) (uint64, bool) {
+func (t *Table) identity(a callbacks.Arch, mem callbacks.Memory, bias uint64) (uint64, bool) {
 	var off []uint64
 	t.Named(func(f Func) bool {
 		if !strings.HasPrefix(f.Name, "runtime.init") || !strings.Contains(f.Name, ".func") {
 			return false
 		}
-		var code [8]byte // mov off(%r14),%rax; ret
-		if mem.ReadMemory(callbacks.Addr(f.Low+bias), code[:]) == nil && [3]byte(code[:3]) == [3]byte{0x49, 0x8b,
-			0x86} &&
-			code[7] == 0xc3 {
-			off = append(off, callbacks.Word(code[3:7]))
+		m, s := enter(a, mem, f.Low+bias)
+		if !m.RunToReturn() || m.Calls > 0 || len(m.Stores) > 0 {
+			return false
+		}
+		result, known := m.Regs.Get(arch.Of(a).GoArg)
+		asked := slices.DeleteFunc(s.asked, func(at uint64) bool { return at == someStack+8 }) // the return address
+		if known && result == someM && len(asked) == 1 && asked[0]-someG < part {
+			off = append(off, asked[0]-someG)
 		}
 		return false
 	})
-	if len(off) != 1 || off[0] >= part {
+	if len(off) != 1 {
 		return 0, false
 	}
 	return off[0], true

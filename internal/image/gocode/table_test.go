@@ -90,6 +90,33 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
+// TestRuntimeOfAArch64 finds the same offsets in programs for aarch64, by both families of C compilers. Goroutines have
+// the same structure there, and the executable's thread-local data is above the thread pointer.
+func TestRuntimeOfAArch64(t *testing.T) {
+	omptest.NeedsCross(t)
+	f := openFile(t)
+	want, err := table(t, f).Runtime(callbacks.ArchX86_64, f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
+		for _, flags := range [][]string{nil, {"-ldflags=-s -w"}, {"-buildmode=pie"}} {
+			f, closer, err := elfx.OpenPath(omptest.CompileGoForMachine(t, compiler, flags...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closer.Close()
+			got, err := table(t, file{f}).Runtime(f.Arch(), file{f}, 0)
+			if tls := got.TLS; err != nil || tls < 16 || tls > 1<<12 {
+				t.Errorf("%q %v: thread-local word at %#x, %v", compiler, flags, tls, err)
+			}
+			if got.TLS = want.TLS; got != want {
+				t.Errorf("%q %v: %+v, want %+v", compiler, flags, got, want)
+			}
+		}
+	}
+}
+
 // TestNoGo opens a program without Go code.
 func TestNoGo(t *testing.T) {
 	f, closer, err := elfx.OpenPath(omptest.Compile(t, omptest.Build{Program: "nested"}))

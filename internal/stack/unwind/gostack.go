@@ -50,7 +50,7 @@ func (m *module) openGo(f *elfx.File) {
 	}
 	m.goCode = t
 	m.goInfo = sync.OnceValue(func() *gocode.Runtime {
-		r, err := t.Runtime(callbacks.ArchX86_64, m.mem, m.Bias)
+		r, err := t.Runtime(f.Arch(), m.mem, m.Bias)
 		if err != nil {
 			return nil
 		}
@@ -75,25 +75,31 @@ func (m *module) goFuncAt(pc uint64) (gocode.Func, bool) {
 
 // goRow returns the rules of a Go function; nil if pc is in no such function.
 //
-// On x86-64 the caller's frame pointer is just below the return address, in every function that has a frame.
-// Other registers are never preserved for a caller.
+// The caller's frame pointer is just below the return address, in every function that has a frame. Other registers
+// are never preserved for a caller.
 func (m *module) goRow(pc uint64, a callbacks.Arch) *row {
 	f, ok := m.goFuncAt(pc)
-	if !ok || !arch.Of(a).Verified {
+	if !ok {
 		return nil
 	}
 	depth, ok := f.Depth(pc - m.Bias)
 	if !ok || depth%8 != 0 {
 		return nil
 	}
+	facts := arch.Of(a)
+	ret, cfa := facts.GoFrame(depth)
+	below := int64(ret) - int64(cfa)
 	r := &row{
 		module: m.Module, how: HowGo, low: f.Low + m.Bias, high: f.High + m.Bias,
-		cfa:  rule{kind: ruleRegister, reg: callbacks.X86RSP, offset: int64(depth) + 8},
-		ra:   rule{kind: ruleOffset, offset: -8},
+		cfa:  rule{kind: ruleRegister, reg: uint8(facts.SP), offset: int64(cfa)},
+		ra:   rule{kind: ruleOffset, offset: below},
 		gofn: &goFunc{roles[f.Name], f.Name, depth, m},
 	}
-	if depth > 0 {
-		r.regs = []regRule{{callbacks.X86RBP, rule{kind: ruleOffset, offset: -16}}}
+	switch {
+	case depth > 0:
+		r.regs = []regRule{{facts.FP, rule{kind: ruleOffset, offset: below - 8}}}
+	case facts.HasLinkRegister():
+		r.ra = rule{kind: ruleRegister, reg: uint8(facts.LR)}
 	}
 	return r
 }
@@ -187,7 +193,7 @@ func (w *walk) changeStack() error {
 // followCode emulates the code of a function without table from the return address to its end, if
 // it only undoes the stack changes of its start.
 func (w *walk) followCode(f *Frame) bool {
-	if f.Exact {
+	if f.Exact || !arch.Of(w.arch).Verified {
 		return false
 	}
 	m := emulate.Ending{Regs: f.Registers, Mem: w.mem}
@@ -203,16 +209,17 @@ func (w *walk) followCode(f *Frame) bool {
 
 // resumeParked continues at the goroutine that called the scheduler on this thread, if it still belongs
 // to this thread: it runs a call from C. Any other goroutine may continue on another thread. A
-// thread parks a goroutine on its own stack. The frame does not name its g, but the function's
-// argument, the word at the stack pointer, is the goroutine.
+// thread parks a goroutine on its own stack. The frame does not name its g, but the argument of the function that it
+// calls is the goroutine, for which it has a word on the stack.
 func (w *walk) resumeParked(f *Frame, fn *goFunc) bool {
 	info := fn.m.goInfo()
 	tp, sp := f.Registers.ThreadPointer, f.Registers.SP()
 	if info == nil || tp == 0 || f.Exact {
 		return false
 	}
-	g, ok := w.readWord(sp)
-	if !ok || !w.callsBack(g, sp+8, info) {
+	args := sp + arch.Of(w.arch).GoStackArgs
+	g, ok := w.readWord(args)
+	if !ok || !w.callsBack(g, args+8, info) {
 		return false
 	}
 	own, ok := w.readWord(tp + info.TLS)
@@ -231,15 +238,20 @@ func (w *walk) resumeParked(f *Frame, fn *goFunc) bool {
 
 // loadGoroutine sets the registers to the point where goroutine g will continue.
 func (w *walk) loadGoroutine(g uint64, info *gocode.Runtime) {
+	facts := arch.Of(w.arch)
 	regs := callbacks.Registers{Arch: w.arch, ThreadPointer: w.regs.ThreadPointer, Syscall: -1}
 	for _, r := range []struct {
 		n   int
 		off uint64
-	}{{callbacks.X86RIP, info.SchedPC}, {callbacks.X86RSP, info.SchedSP}, {callbacks.X86RBP, info.SchedBP}} {
+	}{{facts.SP, info.SchedSP}, {facts.FP, info.SchedBP}} {
 		if v, ok := w.readWord(g + r.off); ok {
 			regs.Set(r.n, v)
 		}
 	}
+	if pc, ok := w.readWord(g + info.SchedPC); ok {
+		regs.SetPC(pc)
+	}
+	regs.Set(facts.GoG, g)
 	w.regs = regs
 }
 
@@ -249,6 +261,7 @@ const maxParked = 512
 // callsBack reports whether goroutine g runs a call from C that arrived on the stack at sp: the
 // arguments of the call are equal on both stacks.
 func (w *walk) callsBack(g, sp uint64, info *gocode.Runtime) bool {
+	facts := arch.Of(w.arch)
 	pc, ok := w.readWord(g + info.SchedPC)
 	at, known := w.readWord(g + info.SchedSP)
 	for range maxParked {
@@ -256,14 +269,15 @@ func (w *walk) callsBack(g, sp uint64, info *gocode.Runtime) bool {
 		if !ok || !known || r.err != nil || r.gofn == nil {
 			return false
 		}
+		ret, cfa := facts.GoFrame(r.gofn.depth)
 		if r.gofn.name == goCallback {
-			return w.sameWords(at, sp+r.gofn.depth+8) && w.isArrival(sp+r.gofn.depth)
+			return w.sameWords(at+facts.GoStackArgs, sp+cfa+facts.GoStackArgs) && w.isArrival(sp+ret)
 		}
 		if r.gofn.role != roleCall {
 			return false
 		}
-		at += r.gofn.depth + 8
-		pc, ok = w.readWord(at - 8)
+		pc, ok = w.readWord(at + ret)
+		at += cfa
 	}
 	return false
 }

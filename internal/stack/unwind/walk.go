@@ -96,7 +96,7 @@ func (w *walk) nextRow(pc uint64) *row {
 // isEmpty reports whether a table has no rule for a function of aarch64: the return address is in the link register
 // and nothing is on the stack. LLVM's runtime has such a table for the function that calls the code of regions.
 func (r *row) isEmpty() bool {
-	return !r.signal && len(r.regs) == 0 && r.ra.isRegister(callbacks.AArch64LR) &&
+	return !r.signal && r.gofn == nil && len(r.regs) == 0 && r.ra.isRegister(callbacks.AArch64LR) &&
 		r.cfa.isRegister(callbacks.AArch64SP)
 }
 

@@ -120,7 +120,7 @@ var imports = map[string][]string{
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/guard/files",
 		"internal/image/binread",
 	},
-	"internal/image/gocode":  {"callbacks", "internal/code/emulate", "internal/image/elfx"},
+	"internal/image/gocode":  {"callbacks", "internal/code/arch", "internal/code/emulate", "internal/image/elfx"},
 	"internal/image/jitcode": {"callbacks"},
 	"internal/image/libc":    {"callbacks", "internal/code/arch"},
 	"internal/image/modules": {

@@ -16,11 +16,35 @@ import (
 // flags of go build, and returns its path.
 func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	tb.Helper()
+	cc := compiler.forSource(tb, "team.c")
+	env := []string{"CC=" + cc}
+	if compiler == GCC {
+		env = append(env, "CGO_CFLAGS=-g -O1 "+strings.Join(gccMacros, " "))
+	}
+	return compileGo(tb, env, cc+versionOf(tb, cc), flags...)
+}
+
+// CompileGoForMachine builds the Go program for a [Machine].
+func CompileGoForMachine(tb testing.TB, compiler Compiler, flags ...string) string {
+	tb.Helper()
+	env := []string{"GOARCH=arm64", "CC=" + CrossCC, "CGO_CFLAGS=-g -O1 " + strings.Join(gccMacros, " ")}
+	if compiler != GCC {
+		lib := filepath.Join(tb.TempDir(), "libomp.so") // the name that the compiler links
+		must(tb, os.Symlink(crossLibomp(tb, 16), lib))
+		include := filepath.Join(crossRoot, "include")
+		env = []string{"GOARCH=arm64", "CC=clang-16 --target=aarch64-linux-gnu", "CGO_LDFLAGS=-L" + filepath.Dir(lib),
+			"CGO_CFLAGS=-g -O1 -isystem " + clangHeaders + " -isystem " + include}
+	}
+	return compileGo(tb, env, string(compiler)+"aarch64", flags...)
+}
+
+// compileGo builds the Go program with variables of the environment that select the C compiler. version distinguishes
+// two compilers of the same name.
+func compileGo(tb testing.TB, env []string, version string, flags ...string) string {
+	tb.Helper()
 	programs := Programs(tb)
 	source := filepath.Join(programs, "cgo")
-	cc := compiler.forSource(tb, "team.c")
-	inputs := []any{source, flags, cc, versionOf(tb, cc), runtime.Version(),
-		hashFile(tb, filepath.Join(programs, "truth.h"))}
+	inputs := []any{source, flags, version, runtime.Version(), hashFile(tb, filepath.Join(programs, "truth.h"))}
 	files, _ := filepath.Glob(filepath.Join(source, "*"))
 	for _, file := range files {
 		inputs = append(inputs, hashFile(tb, file))
@@ -29,10 +53,8 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 		args := append([]string{"build", "-o", filepath.Join(dir, "cgo")}, flags...)
 		cmd := exec.Command("go", append(args, ".")...)
 		cmd.Dir = source
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc, "GOFLAGS=") // a -trimpath would hide the sources
-		if compiler == GCC {
-			cmd.Env = append(cmd.Env, "CGO_CFLAGS=-g -O1 "+strings.Join(gccMacros, " "))
-		}
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=") // a -trimpath would hide the sources
+		cmd.Env = append(cmd.Env, env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			tb.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 		}

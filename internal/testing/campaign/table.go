@@ -150,7 +150,7 @@ var campaigns = []campaign{
 			{"cpus", "2", "processors of the machine"},
 			{"gcore", "", "with any value, also a core that gdb writes of each running program"},
 		},
-		tests:    []string{"TestMachineReports", "TestMachineVerdicts"},
+		tests:    []string{"TestMachineReports", "TestMachineVerdicts", "TestMachineLanguages"},
 		packages: []string{endToEnd + "report", endToEnd + "verdicts"},
 	},
 	{

@@ -22,22 +22,35 @@ type MachineLane struct {
 // need no loop.
 var guarded = []string{"-march=armv8.3-a", "-mbranch-protection=standard"}
 
-// MachineLanes returns the lanes whose names start with one of chosen, which commas separate, or all lanes. Without
-// any, the test is skipped.
-func MachineLanes(t *testing.T, chosen string) []MachineLane {
+// NeedsMachine skips a test for which no lanes are chosen.
+func NeedsMachine(t *testing.T, chosen string) {
 	t.Helper()
 	if chosen == "" {
 		t.Skip("a machine is started only in the campaign arm64: go run ./internal/testing/campaign arm64")
 	}
+}
+
+// IsChosenLane reports whether a lane's name starts with a word of chosen, which commas separate, or that is "all".
+func IsChosenLane(name, chosen string) bool {
+	for start := range strings.SplitSeq(chosen, ",") {
+		if start == "all" || strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// MachineLanes returns the lanes whose names start with one of chosen, which commas separate, or all lanes. Without
+// any, the test is skipped.
+func MachineLanes(t *testing.T, chosen string) []MachineLane {
+	t.Helper()
+	NeedsMachine(t, chosen)
 	var lanes []MachineLane
 	add := func(family string, major int, name, build string, flags ...string) {
 		l := MachineLane{Lane: Lane{Name: family + "-" + name, Family: family, Build: build}, flags: flags,
 			major: major, Static: strings.Contains(strings.Join(flags, " "), "-static")}
-		for start := range strings.SplitSeq(chosen, ",") {
-			if start == "all" || strings.HasPrefix(l.String(), start) {
-				lanes = append(lanes, l)
-				return
-			}
+		if IsChosenLane(l.String(), chosen) {
+			lanes = append(lanes, l)
 		}
 	}
 	add("libomp", 16, "16", "O1")
@@ -97,6 +110,12 @@ func (l MachineLane) InMachine(t *testing.T, m *omptest.Machine, p Program, comm
 		r.Mode = omptest.Kernel
 	}
 	return m.Run(t, "/tmp/run", r, commands...)
+}
+
+// MachineOptions returns the parts of a machine that the campaign's options select.
+func MachineOptions(tb testing.TB) omptest.MachineOptions {
+	tb.Helper()
+	return omptest.MachineOptions{CPUs: omptest.Number(tb, "cpus", 2), Gcore: omptest.Option("gcore") != ""}
 }
 
 // MachineBudget is a flag of the tool in a machine: an emulator needs many times the processor time of a look.

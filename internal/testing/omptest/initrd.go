@@ -24,7 +24,7 @@ func writeInitrd(name string, tree fs.FS) error {
 		out.Write(data)
 		out.Write(make([]byte, -out.Len()&3))
 	}
-	const directory, file = 0o040755, 0o100755
+	const directory, file, link = 0o040755, 0o100755, 0o120777
 	err := fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
@@ -32,6 +32,11 @@ func writeInitrd(name string, tree fs.FS) error {
 		if e.IsDir() {
 			add(name, directory, nil)
 			return nil
+		}
+		if e.Type() == fs.ModeSymlink {
+			target, err := fs.ReadLink(tree, name)
+			add(name, link, []byte(target))
+			return err
 		}
 		data, err := fs.ReadFile(tree, name)
 		add(name, file, data)

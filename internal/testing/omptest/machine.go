@@ -126,6 +126,24 @@ func addGdb(tb testing.TB, files map[string]string) {
 	files[path.Join(dir, debuginfod)] = empty
 }
 
+// MachinePython is the path of Python in a [Machine] that has it.
+const MachinePython = "/usr/bin/python3.11"
+
+// addPython copies Debian's Python with its libraries into a file system.
+func addPython(tb testing.TB, root string) {
+	tb.Helper()
+	for _, name := range []string{"python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib"} {
+		command(tb, "", "cp", "-aT", filepath.Join(archPackage(tb, "bookworm", "arm64", name), "usr"),
+			filepath.Join(root, "usr"))
+	}
+	const dir = "usr/lib/aarch64-linux-gnu"
+	for _, l := range [][3]string{{"libffi8", dir, "libffi.so.8"}, {"zlib1g", "lib/aarch64-linux-gnu", "libz.so.1"},
+		{"libexpat1", "lib/aarch64-linux-gnu", "libexpat.so.1"}} {
+		command(tb, "", "cp", "-L", filepath.Join(archPackage(tb, "bookworm", "arm64", l[0]), l[1], l[2]),
+			filepath.Join(root, dir))
+	}
+}
+
 // gcoreScript makes gdb write a core of a running program.
 const gcoreScript = `gdb -nx -batch -readnever -iex 'set debuginfod enabled off' -iex 'set auto-load no' -p $pid \
   -ex 'generate-core-file gcore' >gdb 2>&1
@@ -169,6 +187,21 @@ func CompileForMachine(tb testing.TB, b Build) string {
 	return filepath.Join(dir, b.Program)
 }
 
+// CompileLibraryForMachine builds a library in C with OpenMP for a [Machine], and returns its path.
+func CompileLibraryForMachine(tb testing.TB, source string, compiler Compiler) string {
+	tb.Helper()
+	library := filepath.Join(tb.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c")+".so")
+	flags := []string{"-g", "-O2", "-fopenmp", "-fPIC", source}
+	if compiler == GCC {
+		command(tb, "", CrossCC, append(flags, "-shared", "-o", library)...)
+		return library
+	}
+	command(tb, "", "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", clangHeaders, "-isystem",
+		filepath.Join(crossRoot, "include"), "-c", "-o", library+".o")...)
+	command(tb, "", CrossCC, "-shared", "-o", library, library+".o", crossLibomp(tb, 16))
+	return library
+}
+
 // MachineRuntime returns a runtime of a [Machine] by its family and its release, and the flags for its programs: some
 // runtimes need a newer C library than Debian 12's, with its loader.
 func MachineRuntime(family string, major int) (Runtime, []string) {
@@ -182,14 +215,20 @@ func MachineRuntime(family string, major int) (Runtime, []string) {
 	return r, nil
 }
 
-// StartMachine starts a machine of some processors with the tool in it. If gcore is set, gdb also writes a core of each
-// running program there. The end of the test stops the machine.
-func StartMachine(tb testing.TB, cpus int, gcore bool) *Machine {
+// MachineOptions selects the parts of a [Machine].
+type MachineOptions struct {
+	CPUs   int
+	Gcore  bool // gdb also writes a core of each running program
+	Python bool // for RunPython
+}
+
+// StartMachine starts a machine with the tool in it. The end of the test stops the machine.
+func StartMachine(tb testing.TB, o MachineOptions) *Machine {
 	tb.Helper()
 	NeedsCross(tb)
 	qemu := Program(tb, "qemu-system-aarch64")
-	m := &Machine{Root: tb.TempDir(), gcore: gcore, shared: tb.TempDir()}
-	files := machineLibraries(tb, gcore)
+	m := &Machine{Root: tb.TempDir(), gcore: o.Gcore, shared: tb.TempDir()}
+	files := machineLibraries(tb, o.Gcore)
 	kernel, release := machineKernel(tb)
 	var names []string
 	for _, name := range machineModules {
@@ -202,6 +241,9 @@ func StartMachine(tb testing.TB, cpus int, gcore bool) *Machine {
 		command(tb, "", "cp", "-L", from, to)
 		must(tb, os.Chmod(to, 0o755))
 	}
+	if o.Python {
+		addPython(tb, m.Root)
+	}
 	init := fmt.Appendf(nil, machineInit, strings.Join(names, " "))
 	must(tb, os.WriteFile(filepath.Join(m.Root, "init"), init, 0o755))
 	for _, dir := range []string{"proc", "sys", "tmp", "dev", "shared"} {
@@ -210,9 +252,9 @@ func StartMachine(tb testing.TB, cpus int, gcore bool) *Machine {
 	buildForMachine(tb, filepath.Join(m.Root, "bin/ompd-inspect"))
 	archive := filepath.Join(tb.TempDir(), "initrd")
 	must(tb, writeInitrd(archive, os.DirFS(m.Root)))
-	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", fmt.Sprint(cpus), "-m", "3000",
-		"-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio", "-net", "none",
-		"-no-reboot", "-kernel", filepath.Join(kernel, "boot", "vmlinuz-"+release), "-initrd", archive,
+	m.start(tb, exec.Command(qemu, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", fmt.Sprint(o.CPUs),
+		"-m", "3000", "-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio",
+		"-net", "none", "-no-reboot", "-kernel", filepath.Join(kernel, "boot", "vmlinuz-"+release), "-initrd", archive,
 		"-append", "console=ttyAMA0 rdinit=/init quiet loglevel=1 panic=1",
 		"-fsdev", "local,id=s,path="+m.shared+",security_model=none", "-device",
 		"virtio-9p-pci,fsdev=s,mount_tag=shared"))
@@ -314,7 +356,7 @@ type Answer struct {
 // machineScript runs a program until it is ready, has looks at it, and ends it. A program that crashes by itself has
 // no looks. The variables before it are those of Run.
 const machineScript = `
-rm -rf $home; mkdir -p $home; cd $home; cp $shared/exe $home/$program; ulimit -c unlimited
+rm -rf $home; mkdir -p $home; cd $home; cp $shared/program/* $home; ulimit -c unlimited
 mkfifo ready
 start() {
   env -i OMPD_READY_FD=3 OMPD_TRUTH=$home/truth.jsonl MALLOC_ARENA_MAX=1 "$@" 3>ready >output 2>&1 </dev/null &
@@ -343,20 +385,40 @@ cd /; rm -rf $home
 // last argument. Then the program's core is written.
 func (m *Machine) Run(tb testing.TB, home string, r Run, commands ...[]string) *MachineLook {
 	tb.Helper()
+	mode := "wait"
+	if r.Mode == Kernel || r.Mode == Segv {
+		mode = string(r.Mode)
+	}
+	argv := append([]string{path.Join(home, filepath.Base(r.Exe)), mode}, r.Args...)
+	return m.run(tb, home, r, mode, []string{r.Exe}, argv, commands)
+}
+
+// RunPython does so with a script of Python and a library, the script's argument. The script writes its truth and READY
+// as programs in C do.
+func (m *Machine) RunPython(tb testing.TB, home, script, library string, r Run, commands ...[]string) *MachineLook {
+	tb.Helper()
+	r.Exe = filepath.Join(m.Root, MachinePython)
+	kept := filepath.Join(m.Root, home) // where the tool finds the library of a core
+	must(tb, os.MkdirAll(kept, 0o755))
+	command(tb, "", "cp", library, kept)
+	argv := []string{MachinePython, path.Join(home, filepath.Base(script)), path.Join(home, filepath.Base(library))}
+	return m.run(tb, home, r, "wait", []string{script, library}, argv, commands)
+}
+
+// run runs a command line in the machine, whose files come to the directory home.
+func (m *Machine) run(tb testing.TB, home string, r Run, mode string, files, argv []string,
+	commands [][]string) *MachineLook {
+	tb.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.runs++
 	name := fmt.Sprint("run", m.runs)
 	dir := filepath.Join(m.shared, name+".files")
-	must(tb, os.MkdirAll(dir, 0o755))
+	program := filepath.Join(dir, "program")
+	must(tb, os.MkdirAll(program, 0o755))
 	defer os.RemoveAll(dir)
-	command(tb, "", "cp", r.Exe, filepath.Join(dir, "exe"))
-	mode := "wait"
-	if r.Mode == Kernel || r.Mode == Segv {
-		mode = string(r.Mode)
-	}
-	program := path.Join(home, filepath.Base(r.Exe))
-	argv := slices.Concat([]string{"LD_LIBRARY_PATH=" + r.Runtime.Dir}, r.Env, []string{program, mode}, r.Args)
+	command(tb, "", "cp", append(files, program)...)
+	argv = slices.Concat([]string{"LD_LIBRARY_PATH=" + r.Runtime.Dir}, r.Env, argv)
 	var looks strings.Builder
 	for i, c := range commands {
 		fmt.Fprintf(&looks, "ompd-inspect %s $pid >$shared/%d.out 2>$shared/%d.err\necho $? >$shared/%d.status\n",
@@ -365,8 +427,8 @@ func (m *Machine) Run(tb testing.TB, home string, r Run, commands ...[]string) *
 	if m.gcore {
 		looks.WriteString(gcoreScript)
 	}
-	script := fmt.Sprintf("home=%s shared=/shared/%s.files program=%s mode=%s\nrun() { start %s; }\nlook() {\n:\n%s}\n",
-		home, name, filepath.Base(r.Exe), mode, quoted(argv), looks.String()) + machineScript
+	script := fmt.Sprintf("home=%s shared=/shared/%s.files mode=%s\nrun() { start %s; }\nlook() {\n:\n%s}\n",
+		home, name, mode, quoted(argv), looks.String()) + machineScript
 	if out, status := m.shell(tb, name, script); status != "0" {
 		tb.Fatalf("%s on %s: exit status %s\n%s", r.Exe, r.Runtime.Name, status, out)
 	}

@@ -20,6 +20,8 @@ type Truth struct {
 	// Goroutines has the numbers of goroutines, from Go's runtime, by the LWPs of the threads that they are bound
 	// to.
 	Goroutines map[int]int64
+	// Python has the Python stacks of threads by their LWPs: "function file line", innermost first.
+	Python map[int][]string
 }
 
 // ProgramTruth is about the whole program.
@@ -183,6 +185,17 @@ func (t *Truth) add(line []byte) error {
 			t.Goroutines = map[int]int64{}
 		}
 		t.Goroutines[g.LWP] = g.ID
+		return err
+	case "python":
+		var p struct {
+			LWP    int      `json:"lwp"`
+			Frames []string `json:"frames"`
+		}
+		err := json.Unmarshal(line, &p)
+		if t.Python == nil {
+			t.Python = map[int][]string{}
+		}
+		t.Python[p.LWP] = p.Frames
 		return err
 	case "program":
 		return json.Unmarshal(line, &t.Program)

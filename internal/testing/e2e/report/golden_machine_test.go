@@ -15,7 +15,7 @@ import (
 // machineGolden describes how a golden core of a machine for aarch64 is made.
 type machineGolden struct {
 	name    string
-	program string
+	program string // cgo: the Go program
 	family  string // of the runtime
 	major   int
 	flags   []string
@@ -45,6 +45,8 @@ func machineGoldens() []machineGolden {
 		{name: "aarch64-llvm-16-critical", program: "critical", family: llvm, major: 16, flags: []string{"-O1", "-g"}},
 		{name: "aarch64-llvm-16-stripped", program: "barrier", family: llvm, major: 16, flags: guarded, strip: true},
 		{name: "aarch64-llvm-23-nested", program: "nested", family: llvm, major: 23, flags: []string{"-O0", "-g"}},
+		{name: "aarch64-go", program: "cgo", family: gnu, major: 12, flags: []string{"-trimpath", "-ldflags=-s -w"},
+			strip: true},
 	}
 }
 
@@ -54,7 +56,7 @@ func TestRemakeMachineGolden(t *testing.T) {
 	if !*remake {
 		t.Skip("golden cores are made again with -remake only")
 	}
-	m := omptest.StartMachine(t, 2, false)
+	m := omptest.StartMachine(t, omptest.MachineOptions{CPUs: 2})
 	for _, c := range machineGoldens() {
 		t.Run(c.name, func(t *testing.T) { c.make(t, m) })
 	}
@@ -70,7 +72,13 @@ func (c machineGolden) make(t *testing.T, m *omptest.Machine) {
 	home := path.Join(goldenHome, c.name)
 	rt, flags := omptest.MachineRuntime(c.family, c.major)
 	b.Flags = append(b.Flags, flags...)
-	look := m.Run(t, home, omptest.Run{Exe: omptest.CompileForMachine(t, b), Args: c.args, Runtime: rt,
+	var exe string
+	if c.program == "cgo" {
+		exe = omptest.CompileGoForMachine(t, b.Compiler, c.flags...)
+	} else {
+		exe = omptest.CompileForMachine(t, b)
+	}
+	look := m.Run(t, home, omptest.Run{Exe: exe, Args: c.args, Runtime: rt,
 		Env: []string{"OMP_STACKSIZE=256k", "GOMP_SPINCOUNT=0"}})
 	dir := filepath.Join(e2e.GoldenDir, c.name)
 	pack(t, look.Core, filepath.Join(dir, "core.zst"))

@@ -18,7 +18,7 @@ func TestMachineReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := omptest.StartMachine(t, omptest.Number(t, "cpus", 2), omptest.Option("gcore") != "")
+	m := omptest.StartMachine(t, e2e.MachineOptions(t))
 	for _, l := range lanes {
 		t.Run(l.String(), func(t *testing.T) {
 			row := omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64", Build: l.String()}

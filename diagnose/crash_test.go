@@ -47,6 +47,10 @@ func TestSegmentation(t *testing.T) {
 			f.NullPointer, f.Address = true, hex(0)
 		}), crash("dereferenced a null pointer")},
 		{"a member of null", 1, died("SIGSEGV", 1, 0x18, null), crash("offset 24 of an object whose address is null")},
+		{"a member of the object of a variable", 1, died("SIGSEGV", 1, 0x18, func(f *picture.Fault) {
+			f.NullPointer, f.NullVariable = true, &picture.NullVariable{Name: "table", Address: 0x9000, Set: []int{2}}
+		}), []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "initialize table in each",
+			"offset 24 of an object whose address is null. The null pointer is the thread's own copy of table"}}},
 		{"unmapped", 1, died("SIGSEGV", 1, 0x8000, nil),
 			crash("accessed 0x8000, where nothing is mapped\nThe pointer")},
 		{"no access", 1, died("SIGSEGV", 2, 0x8000, mapped("---", "")), crash("memory that permits no access")},

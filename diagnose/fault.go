@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -237,7 +238,36 @@ func explainNullPointer(x *index, f *fault) picture.Verdict {
 	if f.address != 0 {
 		v.Explanation = fmt.Sprintf("It accessed offset %d of an object whose address is null.", f.address)
 	}
+	if f.NullVariable != nil {
+		explainNullVariable(x, f, &v)
+	}
 	return v
+}
+
+// startsRegionOf reports whether a thread has number 0 in the team of another one.
+func (x *index) startsRegionOf(lwp, member int) bool {
+	t, o := x.threads[lwp], x.threads[member]
+	return t != nil && o != nil && t.Region == o.Region && t.ThreadNum != nil && *t.ThreadNum == 0
+}
+
+// explainNullVariable adds the thread-local variable from which a null pointer was loaded. If the thread is in the team
+// of a thread that has set its own copy, it was not copied to the team.
+func explainNullVariable(x *index, f *fault, v *picture.Verdict) {
+	n := f.NullVariable
+	v.Explanation = strings.TrimSpace(fmt.Sprintf("%s The null pointer is the thread's own copy of %s, a thread-local "+
+		"or threadprivate variable.", v.Explanation, n.Name))
+	v.Evidence = append(v.Evidence,
+		fmt.Sprintf("it loaded the pointer from %s, at %v, which is null", n.Name, n.Address))
+	if len(n.Set) == 0 {
+		return
+	}
+	other := n.Set[0]
+	v.Fix = fmt.Sprintf("initialize %s in each thread before it is used", n.Name)
+	if i := slices.IndexFunc(n.Set, func(lwp int) bool { return x.startsRegionOf(lwp, f.Thread) }); i >= 0 {
+		other = n.Set[i]
+		v.Fix += fmt.Sprintf(", or copy it from the thread that starts the region: copyin(%s)", n.Name)
+	}
+	v.Evidence = append(v.Evidence, fmt.Sprintf("the copy of %s is not null", x.threadName(other)))
 }
 
 // sizeText formats a size as in OMP_STACKSIZE: 4M, 64K, 100B. It is rounded to a size that a user may have requested:

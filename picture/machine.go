@@ -84,6 +84,16 @@ type Fault struct {
 	// Dead are the variables that the crashed code uses, and whose memory on a stack is free or in other use: those of
 	// a function that has returned.
 	Dead []DeadVariable `json:"dead,omitempty" pb:"14"`
+	// NullVariable is the variable from which the instruction loaded the null pointer; missing if it is unknown.
+	NullVariable *NullVariable `json:"null_variable,omitempty" pb:"15"`
+}
+
+// NullVariable is a thread-local variable, such as a threadprivate one, with a null pointer that a thread used.
+type NullVariable struct {
+	Name    string `json:"name" pb:"1"`
+	Address Hex    `json:"address" pb:"2"` // of the thread's own copy
+	// Set are the LWPs of other threads with copies that are not null.
+	Set []int `json:"set,omitempty" pb:"3"`
 }
 
 // DeadVariable is a variable of a function that has returned.

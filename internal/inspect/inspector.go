@@ -140,10 +140,10 @@ func (in *Inspector) readThreads() {
 		sync.OnceValue(in.unread),
 	}
 	in.devices = &deviceLister{target: target, notes: in.notes, data: data}
-	ending := crash.New(about, in.roster, in.code, data)
+	ending := crash.New(about, in.roster, in.code, data, flows)
 	in.facts = &factParts{
 		in.roster, states, in.waits, teams.NewForks(in.regions, in.code, flows, in.model),
-		ending, crash.NewExceptions(ending, in.regions, flows),
+		ending, crash.NewExceptions(ending, in.regions),
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target}, recorded,
 		in.devices,
 	}

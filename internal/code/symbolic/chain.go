@@ -124,6 +124,23 @@ func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
 	return append(list, e), 0
 }
 
+// PointerFrom returns the address of the word from which the pointer in e was loaded, if e is an address at a distance
+// from a pointer. It is not ok if another part of e may be the pointer.
+func (e *Expr) PointerFrom() (from *Expr, ok bool) {
+	terms, _ := e.terms(nil)
+	for _, t := range terms {
+		switch {
+		case t.Kind == KindExtend, t.isBinary(lift.OpMul), t.isBinary(lift.OpShl), t.Kind == KindLoad && t.Size < 8:
+			// an index
+		case t.Kind == KindLoad && from == nil:
+			from = t.A
+		default:
+			return nil, false
+		}
+	}
+	return from, from != nil
+}
+
 // baseOf returns the index of the term that is the pointer, or -1. A loaded word that is added to the thread
 // pointer or a global is an offset, not a pointer.
 func baseOf(terms []*Expr) int {

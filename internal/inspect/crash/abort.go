@@ -35,6 +35,7 @@ type Finder struct {
 	threads *teams.ThreadTable
 	code    *stacks.Code
 	data    *stacks.Data
+	flows   *stacks.Flow
 }
 
 // Abort describes how the C library, the C++ library, an OpenMP runtime or the program itself ended the program by
@@ -197,6 +198,8 @@ func (c *Finder) readPadded(addr, size uint64) []byte {
 }
 
 // New returns a Finder for a target.
-func New(about *picture.Target, r *teams.ThreadTable, code *stacks.Code, data *stacks.Data) *Finder {
-	return &Finder{r.Target, about, r, code, data}
+func New(
+	about *picture.Target, r *teams.ThreadTable, code *stacks.Code, data *stacks.Data, fl *stacks.Flow,
+) *Finder {
+	return &Finder{r.Target, about, r, code, data, fl}
 }

@@ -29,7 +29,6 @@ const (
 type Exceptions struct {
 	*Finder
 	regions *teams.RegionTable
-	flows   *stacks.Flow
 }
 
 // AddTo adds the uncaught exception to the abort, if there is one.
@@ -332,6 +331,6 @@ func (x *Exceptions) callsRuntime(pc uint64) bool {
 }
 
 // NewExceptions returns a finder of the exception that ended a program.
-func NewExceptions(c *Finder, regions *teams.RegionTable, fl *stacks.Flow) *Exceptions {
-	return &Exceptions{Finder: c, regions: regions, flows: fl}
+func NewExceptions(c *Finder, regions *teams.RegionTable) *Exceptions {
+	return &Exceptions{Finder: c, regions: regions}
 }

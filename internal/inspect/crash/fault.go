@@ -51,6 +51,7 @@ func (c *Finder) Fault() *picture.Fault {
 	c.addRepeats(st, from, f)
 	c.addCaller(st, from, f)
 	f.Dead = c.deadVariables(n, from)
+	f.NullVariable = c.nullVariable(n, f, from)
 	if c.code.Symbols != nil && f.Signal == "SIGSEGV" && !f.NullPointer {
 		f.Stack.Largest = c.largestLocal(st, from)
 	}

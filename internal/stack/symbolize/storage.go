@@ -19,32 +19,72 @@ type storageAnchor struct {
 func (m *module) storageAnchor() *storageAnchor {
 	if !m.anchored {
 		m.anchored = true
-		for _, f := range []*elfx.File{m.ownFile(), m.debugFile(false)} {
-			if f != nil {
-				m.considerStorage(f, (*elfx.File).Symbols)
-				m.considerStorage(f, (*elfx.File).DynamicSymbols)
+		m.eachStorage(func(s *elfx.Symbol) {
+			if global := s.Bind != elf.STB_LOCAL; m.anchor == nil || global && !m.anchor.global {
+				m.anchor = &storageAnchor{s.Name, s.Value, global}
 			}
-		}
+		})
 	}
 	return m.anchor
 }
 
-// considerStorage keeps the best thread-local symbol of a table.
-func (m *module) considerStorage(f *elfx.File, read func(*elfx.File) ([]elfx.Symbol, error)) {
-	symbols, err := read(f)
+// eachStorage calls f with the thread-local symbols of the module's tables.
+func (m *module) eachStorage(f func(s *elfx.Symbol)) {
+	for _, file := range []*elfx.File{m.ownFile(), m.debugFile(false)} {
+		if file != nil {
+			eachStorageIn(file, (*elfx.File).Symbols, f)
+			eachStorageIn(file, (*elfx.File).DynamicSymbols, f)
+		}
+	}
+}
+
+// eachStorageIn calls f with the thread-local symbols of one table.
+func eachStorageIn(file *elfx.File, read func(*elfx.File) ([]elfx.Symbol, error), f func(s *elfx.Symbol)) {
+	symbols, err := read(file)
 	if err != nil {
-		return // the other table may have one
+		return // the other table may have some
 	}
-	defer f.Release(symbols)
+	defer file.Release(symbols)
 	for i := range symbols {
-		s := &symbols[i]
-		if s.Type != elf.STT_TLS || !s.Defined() || s.Name == "" {
-			continue
-		}
-		if global := s.Bind != elf.STB_LOCAL; m.anchor == nil || global && !m.anchor.global {
-			m.anchor = &storageAnchor{s.Name, s.Value, global}
+		if s := &symbols[i]; s.Type == elf.STT_TLS && s.Defined() && s.Name != "" {
+			f(s)
 		}
 	}
+}
+
+// ThreadVariable returns the name of the thread-local variable at an address, of the module and the thread of a frame,
+// and its offset in the module's block; not ok if no variable starts there.
+func (s *Symbolizer) ThreadVariable(f Activation, addr uint64) (name string, offset uint64, ok bool) {
+	_ = s.withModule(f.PC, func(m *module, _ uint64) error {
+		storage := m.storageOf(f)
+		if storage == nil {
+			return nil
+		}
+		start, known := storage(0)
+		if !known || addr < start {
+			return nil
+		}
+		offset = addr - start
+		m.eachStorage(func(v *elfx.Symbol) {
+			if v.Value == offset && !ok {
+				name, ok = Demangle(v.Name), true
+			}
+		})
+		return nil
+	})
+	return name, offset, ok
+}
+
+// ThreadStorage returns the address of thread-local data of the module and the thread of a frame, by its offset in the
+// module's block.
+func (s *Symbolizer) ThreadStorage(f Activation, offset uint64) (addr uint64, ok bool) {
+	_ = s.withModule(f.PC, func(m *module, _ uint64) error {
+		if storage := m.storageOf(f); storage != nil {
+			addr, ok = storage(offset)
+		}
+		return nil
+	})
+	return addr, ok
 }
 
 // storageOf returns a function that returns the address of thread-local data of the activation's thread, by the offset

@@ -7006,7 +7006,9 @@ type Fault struct {
 	Callee *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
 	// The variables that the crashed code uses, and whose memory on a stack is free or in other use:
 	// those of a function that has returned.
-	Dead          []*DeadVariable `protobuf:"bytes,14,rep,name=dead,proto3" json:"dead,omitempty"`
+	Dead []*DeadVariable `protobuf:"bytes,14,rep,name=dead,proto3" json:"dead,omitempty"`
+	// The variable from which the instruction loaded the null pointer; missing if it is unknown.
+	NullVariable  *NullVariable `protobuf:"bytes,15,opt,name=null_variable,json=nullVariable,proto3" json:"null_variable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7135,6 +7137,13 @@ func (x *Fault) GetCallee() *Callee {
 func (x *Fault) GetDead() []*DeadVariable {
 	if x != nil {
 		return x.Dead
+	}
+	return nil
+}
+
+func (x *Fault) GetNullVariable() *NullVariable {
+	if x != nil {
+		return x.NullVariable
 	}
 	return nil
 }
@@ -7622,6 +7631,70 @@ func (x *DeadVariable) GetReason() string {
 	return ""
 }
 
+// NullVariable is a thread-local variable, such as a threadprivate one, with a null pointer that a
+// thread used.
+type NullVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Of the thread's own copy.
+	Address uint64 `protobuf:"varint,2,opt,name=address,proto3" json:"address,omitempty"`
+	// The LWPs of other threads with copies that are not null.
+	Set           []int64 `protobuf:"varint,3,rep,packed,name=set,proto3" json:"set,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NullVariable) Reset() {
+	*x = NullVariable{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NullVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NullVariable) ProtoMessage() {}
+
+func (x *NullVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NullVariable.ProtoReflect.Descriptor instead.
+func (*NullVariable) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *NullVariable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NullVariable) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *NullVariable) GetSet() []int64 {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
 // Abort describes the end of a program by abort.
 type Abort struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -7649,7 +7722,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7661,7 +7734,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7674,7 +7747,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7752,7 +7825,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7764,7 +7837,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7777,7 +7850,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Exception) GetType() string {
@@ -7841,7 +7914,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7853,7 +7926,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7866,7 +7939,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -7927,7 +8000,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7939,7 +8012,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7952,7 +8025,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -8022,7 +8095,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8034,7 +8107,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8047,7 +8120,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -8092,7 +8165,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8104,7 +8177,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8117,7 +8190,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -8158,7 +8231,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8170,7 +8243,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8183,7 +8256,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -8230,7 +8303,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8242,7 +8315,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8255,7 +8328,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PastEvent) GetText() string {
@@ -8310,7 +8383,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8322,7 +8395,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8335,7 +8408,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *History) GetThreads() int64 {
@@ -8407,7 +8480,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8419,7 +8492,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8432,7 +8505,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -8466,7 +8539,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8478,7 +8551,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8491,7 +8564,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -8546,7 +8619,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8558,7 +8631,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8571,7 +8644,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8657,7 +8730,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8669,7 +8742,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8682,7 +8755,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Contention) GetText() string {
@@ -8771,7 +8844,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8783,7 +8856,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8796,7 +8869,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8850,7 +8923,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8862,7 +8935,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8875,7 +8948,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -8933,7 +9006,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8945,7 +9018,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8958,7 +9031,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -9001,7 +9074,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9013,7 +9086,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9026,7 +9099,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -9080,7 +9153,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9092,7 +9165,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9105,7 +9178,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -9169,7 +9242,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9181,7 +9254,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9194,7 +9267,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -9300,7 +9373,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9312,7 +9385,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9325,7 +9398,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -9387,7 +9460,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9399,7 +9472,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9412,7 +9485,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Process) GetPid() int64 {
@@ -9498,7 +9571,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9510,7 +9583,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9523,7 +9596,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -9591,7 +9664,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9603,7 +9676,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9616,7 +9689,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Look) GetSchema() string {
@@ -9688,7 +9761,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9700,7 +9773,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9713,7 +9786,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9786,7 +9859,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9798,7 +9871,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9811,7 +9884,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9868,7 +9941,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9880,7 +9953,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9893,7 +9966,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -9929,7 +10002,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9941,7 +10014,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9954,7 +10027,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -10016,7 +10089,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10028,7 +10101,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10041,7 +10114,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Event) GetTime() int64 {
@@ -10206,7 +10279,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10218,7 +10291,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10231,7 +10304,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -10270,7 +10343,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10282,7 +10355,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10295,7 +10368,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -10344,7 +10417,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10356,7 +10429,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10369,7 +10442,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -10439,7 +10512,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10451,7 +10524,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10464,7 +10537,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -10537,7 +10610,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10549,7 +10622,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10562,7 +10635,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10661,7 +10734,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10673,7 +10746,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10686,7 +10759,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10764,7 +10837,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10776,7 +10849,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10789,7 +10862,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Statistic) GetText() string {
@@ -10948,7 +11021,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10960,7 +11033,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10973,7 +11046,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Profile) GetSchema() string {
@@ -11156,7 +11229,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11168,7 +11241,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11181,7 +11254,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -11223,7 +11296,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11235,7 +11308,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11248,7 +11321,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -11308,7 +11381,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11320,7 +11393,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11333,7 +11406,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -11375,7 +11448,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11387,7 +11460,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11400,7 +11473,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -11464,7 +11537,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11476,7 +11549,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11489,7 +11562,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -11552,7 +11625,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11564,7 +11637,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11577,7 +11650,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -11629,7 +11702,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11641,7 +11714,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11654,7 +11727,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11698,7 +11771,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11710,7 +11783,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11723,7 +11796,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11795,7 +11868,7 @@ type ProfileRank struct {
 
 func (x *ProfileRank) Reset() {
 	*x = ProfileRank{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[104]
+	mi := &file_ompd_v1_picture_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11807,7 +11880,7 @@ func (x *ProfileRank) String() string {
 func (*ProfileRank) ProtoMessage() {}
 
 func (x *ProfileRank) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[104]
+	mi := &file_ompd_v1_picture_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11820,7 +11893,7 @@ func (x *ProfileRank) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
 func (*ProfileRank) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{104}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ProfileRank) GetRank() int64 {
@@ -12496,7 +12569,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.ompd.v1.VariableStateR\x05state\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x122\n" +
 	"\apurpose\x18\x04 \x01(\x0e2\x18.ompd.v1.VariablePurposeR\apurpose\x12!\n" +
-	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\xd9\x03\n" +
+	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\x95\x04\n" +
 	"\x05Fault\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x12\n" +
@@ -12512,7 +12585,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memory\x12&\n" +
 	"\x06caller\x18\f \x01(\v2\x0e.ompd.v1.FrameR\x06caller\x12'\n" +
 	"\x06callee\x18\r \x01(\v2\x0f.ompd.v1.CalleeR\x06callee\x12)\n" +
-	"\x04dead\x18\x0e \x03(\v2\x15.ompd.v1.DeadVariableR\x04deadB\n" +
+	"\x04dead\x18\x0e \x03(\v2\x15.ompd.v1.DeadVariableR\x04dead\x12:\n" +
+	"\rnull_variable\x18\x0f \x01(\v2\x15.ompd.v1.NullVariableR\fnullVariableB\n" +
 	"\n" +
 	"\b_addressB\x05\n" +
 	"\x03_pc\"<\n" +
@@ -12557,7 +12631,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06thread\x18\x03 \x01(\x03R\x06thread\x12\x0e\n" +
 	"\x02sp\x18\x04 \x01(\x04R\x02sp\x12$\n" +
 	"\x05frame\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\x9e\x02\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"N\n" +
+	"\fNullVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x10\n" +
+	"\x03set\x18\x03 \x03(\x03R\x03set\"\x9e\x02\n" +
 	"\x05Abort\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
 	"\tcomponent\x18\x02 \x01(\tR\tcomponent\x12\x18\n" +
@@ -13175,7 +13253,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -13255,51 +13333,52 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Nearby)(nil),          // 75: ompd.v1.Nearby
 	(*MemoryMapping)(nil),   // 76: ompd.v1.MemoryMapping
 	(*DeadVariable)(nil),    // 77: ompd.v1.DeadVariable
-	(*Abort)(nil),           // 78: ompd.v1.Abort
-	(*Exception)(nil),       // 79: ompd.v1.Exception
-	(*Thrown)(nil),          // 80: ompd.v1.Thrown
-	(*Boundary)(nil),        // 81: ompd.v1.Boundary
-	(*SignalHandler)(nil),   // 82: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),      // 83: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 84: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 85: ompd.v1.PastEvent
-	(*History)(nil),         // 86: ompd.v1.History
-	(*LockOrder)(nil),       // 87: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 88: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 89: ompd.v1.Imbalance
-	(*Contention)(nil),      // 90: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 91: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 92: ompd.v1.Timeline
-	(*Activity)(nil),        // 93: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 94: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 95: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 96: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 97: ompd.v1.BodyEntry
-	(*Process)(nil),         // 98: ompd.v1.Process
-	(*ProcessCode)(nil),     // 99: ompd.v1.ProcessCode
-	(*Look)(nil),            // 100: ompd.v1.Look
-	(*Change)(nil),          // 101: ompd.v1.Change
-	(*ThreadChange)(nil),    // 102: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 103: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 104: ompd.v1.RecordedChange
-	(*Event)(nil),           // 105: ompd.v1.Event
-	(*Dependence)(nil),      // 106: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 107: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 108: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 109: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 110: ompd.v1.Recording
-	(*Statistics)(nil),      // 111: ompd.v1.Statistics
-	(*Statistic)(nil),       // 112: ompd.v1.Statistic
-	(*Profile)(nil),         // 113: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 114: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 115: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 116: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 117: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 118: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 119: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 120: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 121: ompd.v1.ProfileStack
-	(*ProfileRank)(nil),     // 122: ompd.v1.ProfileRank
+	(*NullVariable)(nil),    // 78: ompd.v1.NullVariable
+	(*Abort)(nil),           // 79: ompd.v1.Abort
+	(*Exception)(nil),       // 80: ompd.v1.Exception
+	(*Thrown)(nil),          // 81: ompd.v1.Thrown
+	(*Boundary)(nil),        // 82: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 83: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 84: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 85: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 86: ompd.v1.PastEvent
+	(*History)(nil),         // 87: ompd.v1.History
+	(*LockOrder)(nil),       // 88: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 89: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 90: ompd.v1.Imbalance
+	(*Contention)(nil),      // 91: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 92: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 93: ompd.v1.Timeline
+	(*Activity)(nil),        // 94: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 95: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 96: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 97: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 98: ompd.v1.BodyEntry
+	(*Process)(nil),         // 99: ompd.v1.Process
+	(*ProcessCode)(nil),     // 100: ompd.v1.ProcessCode
+	(*Look)(nil),            // 101: ompd.v1.Look
+	(*Change)(nil),          // 102: ompd.v1.Change
+	(*ThreadChange)(nil),    // 103: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 104: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 105: ompd.v1.RecordedChange
+	(*Event)(nil),           // 106: ompd.v1.Event
+	(*Dependence)(nil),      // 107: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 108: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 109: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 110: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 111: ompd.v1.Recording
+	(*Statistics)(nil),      // 112: ompd.v1.Statistics
+	(*Statistic)(nil),       // 113: ompd.v1.Statistic
+	(*Profile)(nil),         // 114: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 115: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 116: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 117: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 118: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 119: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 120: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 121: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 122: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 123: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -13372,10 +13451,10 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	69,  // 67: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
 	70,  // 68: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
 	71,  // 69: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	78,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	84,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	86,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	83,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	79,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	85,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	87,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	84,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	21,  // 74: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
 	62,  // 75: ompd.v1.Facts.fibers:type_name -> ompd.v1.Fibers
 	7,   // 76: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
@@ -13411,90 +13490,91 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	21,  // 106: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
 	72,  // 107: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
 	77,  // 108: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
-	21,  // 109: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	74,  // 110: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	76,  // 111: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	76,  // 112: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	76,  // 113: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 114: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
-	21,  // 115: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	79,  // 116: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	82,  // 117: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	80,  // 118: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	81,  // 119: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 120: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 121: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 122: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 123: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 124: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 125: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	85,  // 126: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	85,  // 127: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 128: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	87,  // 129: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	89,  // 130: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	90,  // 131: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	91,  // 132: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	92,  // 133: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	88,  // 134: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	85,  // 135: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	85,  // 136: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 137: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 138: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 139: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 140: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	93,  // 141: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	94,  // 142: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 143: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 144: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	95,  // 145: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	95,  // 146: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	97,  // 147: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	99,  // 148: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 149: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	101, // 150: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	101, // 151: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	102, // 152: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	103, // 153: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	103, // 154: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	104, // 155: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 156: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	106, // 157: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	107, // 158: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	108, // 159: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	109, // 160: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	112, // 161: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	87,  // 162: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 163: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 164: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 165: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 166: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 167: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	114, // 168: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	115, // 169: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	116, // 170: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	117, // 171: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	118, // 172: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	120, // 173: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	121, // 174: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	122, // 175: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 176: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	41,  // 177: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 178: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	116, // 179: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	41,  // 180: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 181: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 182: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	119, // 183: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 184: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 185: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 186: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 187: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	188, // [188:188] is the sub-list for method output_type
-	188, // [188:188] is the sub-list for method input_type
-	188, // [188:188] is the sub-list for extension type_name
-	188, // [188:188] is the sub-list for extension extendee
-	0,   // [0:188] is the sub-list for field type_name
+	78,  // 109: ompd.v1.Fault.null_variable:type_name -> ompd.v1.NullVariable
+	21,  // 110: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	74,  // 111: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	76,  // 112: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	76,  // 113: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	76,  // 114: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 115: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
+	21,  // 116: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	80,  // 117: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	83,  // 118: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	81,  // 119: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	82,  // 120: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 121: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 122: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 123: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 124: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 125: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 126: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	86,  // 127: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	86,  // 128: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 129: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	88,  // 130: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	90,  // 131: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	91,  // 132: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	92,  // 133: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	93,  // 134: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	89,  // 135: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	86,  // 136: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	86,  // 137: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 138: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 139: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 140: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 141: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	94,  // 142: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	95,  // 143: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 144: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 145: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	96,  // 146: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	96,  // 147: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	98,  // 148: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	100, // 149: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 150: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	102, // 151: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	102, // 152: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	103, // 153: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	104, // 154: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	104, // 155: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	105, // 156: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 157: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	107, // 158: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	108, // 159: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	109, // 160: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	110, // 161: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	113, // 162: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	88,  // 163: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 164: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 165: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 166: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 167: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 168: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	115, // 169: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	116, // 170: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	117, // 171: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	118, // 172: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	119, // 173: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	121, // 174: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	122, // 175: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	123, // 176: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 177: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 178: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 179: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	117, // 180: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 181: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 182: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 183: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	120, // 184: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 185: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 186: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 187: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 188: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	189, // [189:189] is the sub-list for method output_type
+	189, // [189:189] is the sub-list for method input_type
+	189, // [189:189] is the sub-list for extension type_name
+	189, // [189:189] is the sub-list for extension extendee
+	0,   // [0:189] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -13522,22 +13602,22 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[46].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[53].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[78].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[79].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[87].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[80].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[91].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[94].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[92].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[95].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   105,
+			NumMessages:   106,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

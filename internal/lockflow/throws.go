@@ -112,12 +112,12 @@ func (p *Program) computeThrows(entry uint64, callee func(entry uint64) exits) e
 }
 
 // throwsThroughPointer reports whether an exception may leave f out of a call through a pointer, as far as instructions
-// show such calls.
+// show such calls, or out of a function to which it jumps.
 func (p *Program) throwsThroughPointer(f *function) bool {
 	if o := p.outlineOf(f); p.cfg.Handler == nil || o.known && !o.byRegister && len(o.byMemory) == 0 {
 		return false
 	}
-	found := false
+	found := f.flow.Indirect && f.flow.JumpsByPointer()
 	f.flow.CallsThroughPointers(func(pc uint64) {
 		found = found || !p.isFatal(f, p.cfg.Handler(pc))
 	})

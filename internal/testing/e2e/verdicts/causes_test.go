@@ -90,7 +90,7 @@ func TestThrowThroughPointer(t *testing.T) {
 				want, has, lacks := picture.VerdictDeadlock, []string{"2 threads wait for each other"},
 					[]string{"exception", "without releasing"}
 				if call != "" {
-					at := call + " " + program + ".cc:" + strconv.Itoa(70+6*way)
+					at := call + " " + program + ".cc:" + strconv.Itoa(72+6*way)
 					want, lacks = picture.VerdictLockOrphaned, nil
 					has = []string{"by an exception out of the call at " + at +
 						", which executes unknown code through a pointer", "a guard object"}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // errNoCache means that the memory at an address is not a cache of free blocks.
@@ -31,7 +34,7 @@ func (l *Library) readCaches() {
 		if m == nil {
 			continue
 		}
-		for _, p := range l.read().words(max(m.Low.Offset, t.Pthread-min(t.Pthread, cacheRoom)), t.Pthread) {
+		for _, p := range l.read().words(l.cacheRange(m, t.Pthread)) {
 			if p == 0 || p%chunkAlign != 0 || seen[p] || l.usable(p) == nil {
 				continue
 			}
@@ -41,6 +44,15 @@ func (l *Library) readCaches() {
 			}
 		}
 	}
+}
+
+// cacheRange returns the addresses in m at which a thread's pointer to its cache may be: its thread-local data, which
+// is above or below its control block.
+func (l *Library) cacheRange(m *callbacks.Mapping, pthread uint64) (low, high uint64) {
+	if arch.Of(l.target.Arch()).HeaderSize > 0 {
+		return pthread, min(m.High.Offset, pthread+blockSize+cacheRoom)
+	}
+	return max(m.Low.Offset, pthread-min(pthread, cacheRoom)), pthread
 }
 
 // cacheAt returns the blocks of the cache at p. It returns an error unless all parts are valid.

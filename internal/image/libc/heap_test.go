@@ -11,8 +11,10 @@ import (
 const heapAt = 0x500000
 
 // newHeap is a program with a heap of two pages, and one thread with a page of thread-local storage.
-func newHeap(t *testing.T) *machine {
-	m := newMachine(t, "/bin/a", "/lib/libc.so.6")
+func newHeap(t *testing.T) *machine { return newHeapOf(t, callbacks.ArchX86_64) }
+
+func newHeapOf(t *testing.T, a callbacks.Arch) *machine {
+	m := newMachineOf(t, a, "/bin/a", "/lib/libc.so.6")
 	m.room(heapAt, 0x2000)
 	m.room(0x600000, 0x2000)
 	m.threads = []libc.Thread{{Pthread: 0x601000, LWP: 1}}
@@ -25,7 +27,8 @@ func (m *machine) freed(addr uint64) (libc.Block, error) {
 }
 
 // TestCaches finds a block in a thread's cache: with plain pointers, as before glibc 2.32, and mixed ones; with
-// counters that count up and, since 2.42, down.
+// counters that count up and, since 2.42, down. The thread's pointer to its cache is in its thread-local data, above
+// its control block on aarch64, and below it on x86-64.
 func TestCaches(t *testing.T) {
 	const first, second = heapAt + 0x1010, heapAt + 0x1090
 	for _, tt := range []struct {
@@ -33,13 +36,18 @@ func TestCaches(t *testing.T) {
 		chunk, lists uint64
 		none, two    uint64 // counters
 		mix          bool
+		arch         callbacks.Arch
+		pointer      uint64 // address of the pointer to the cache
 	}{
-		{"2.31", 0x290, 64, 0, 2, false}, {"2.36", 0x290, 64, 0, 2, true}, {"2.42", 0x300, 76, 7, 5, true},
+		{"2.31", 0x290, 64, 0, 2, false, callbacks.ArchX86_64, 0x600800},
+		{"2.36", 0x290, 64, 0, 2, true, callbacks.ArchX86_64, 0x600800},
+		{"2.42", 0x300, 76, 7, 5, true, callbacks.ArchX86_64, 0x600800},
+		{"2.36 aarch64", 0x290, 64, 0, 2, true, callbacks.ArchAArch64, 0x601840},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const cache, list = heapAt + 0x10, 2 // chunks of 64 bytes
-			m := newHeap(t)
-			m.put(0x600800, 8, cache)
+			m := newHeapOf(t, tt.arch)
+			m.put(tt.pointer, 8, cache)
 			m.put(cache-8, 8, tt.chunk|1)
 			for i := range tt.lists {
 				m.put(cache+2*i, 2, tt.none)

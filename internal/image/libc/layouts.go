@@ -104,7 +104,7 @@ const (
 	plainLists = 64
 	// maxCached bounds a list of a cache, which has 7 blocks by default.
 	maxCached = 256
-	// cacheRoom is the distance below the thread pointer in which a thread's pointer to its cache is searched:
-	// it is a thread-local variable of the C library.
+	// cacheRoom is the distance below or above the thread's control block in which a thread's pointer to its cache
+	// is searched: it is a thread-local variable of the C library.
 	cacheRoom = 4096
 )

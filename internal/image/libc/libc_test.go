@@ -20,7 +20,11 @@ type machine struct {
 }
 
 func newMachine(t *testing.T, modules ...string) *machine {
-	f := callbackstest.NewFake(callbacks.ArchX86_64)
+	return newMachineOf(t, callbacks.ArchX86_64, modules...)
+}
+
+func newMachineOf(t *testing.T, a callbacks.Arch, modules ...string) *machine {
+	f := callbackstest.NewFake(a)
 	for i, m := range modules {
 		low := callbacks.Addr(0x7f0000000000 + uint64(i)<<24)
 		f.AddModule(&callbacks.Module{Path: m, Low: low, High: low.Add(1 << 20)})

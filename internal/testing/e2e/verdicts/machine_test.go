@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -26,7 +28,7 @@ func TestMachineVerdicts(t *testing.T) {
 			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64",
 				Target: "verdicts", Build: l.String()})
 			for _, e := range expectations() {
-				if !e.holdsIn(l.Lane) || !inC(t, e) {
+				if !e.holdsIn(l.Lane) || !inC(t, e) || e.needsArenas() {
 					continue
 				}
 				name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
@@ -53,6 +55,9 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 	if l.Stripped() {
 		e = e.withoutNames()
 	}
+	if e.kind == picture.VerdictSpinning && !arch.Of(callbacks.ArchAArch64).Verified {
+		e = expectation{program: e.program, args: e.args, env: e.env, bare: e.bare} // silent: docs/verdicts/spinning.md
+	}
 	var looks [][]string
 	if !e.crash {
 		looks = [][]string{{"diagnose", "--json", e2e.MachineBudget}}
@@ -66,6 +71,7 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 				t.Fatal(err)
 			}
 			pic := e2e.LiveReport(t, a)
+			e.ignoreBinding(pic)
 			defer func() {
 				if t.Failed() {
 					t.Logf("%s\n%q\n%+v", a.Errs, pic.Warnings, pic.Threads)
@@ -77,12 +83,28 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 	for _, core := range look.Cores() {
 		t.Run(filepath.Base(core), func(t *testing.T) {
 			status, pic := e2e.Diagnose(t, core, e2e.MachineFlags(m, look)...)
+			e.ignoreBinding(pic)
 			defer func() {
 				if t.Failed() {
 					t.Logf("%q", pic.Warnings)
 				}
 			}()
 			e.judge(t, l.Lane, status, pic, filepath.Base(core))
+		})
+	}
+}
+
+// needsArenas reports whether a freed block is used again if all threads share an arena, as they do in the machine.
+func (e expectation) needsArenas() bool {
+	return e.program == "verdict_lock_freed" && e.kind != "" && e.args[0] == "2"
+}
+
+// ignoreBinding removes the verdict on a region of one thread in a forked child: LLVM's runtime for aarch64 binds the
+// child to one processor when it starts there.
+func (e expectation) ignoreBinding(pic *picture.Picture) {
+	if e.program == "verdict_forked" {
+		pic.Verdicts = slices.DeleteFunc(pic.Verdicts, func(v picture.Verdict) bool {
+			return v.Kind == picture.VerdictOneThread
 		})
 	}
 }

@@ -112,8 +112,12 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	if isUpgrade(w, l) {
 		explainUpgrade(d.index, &v, what)
 	}
-	if h := holderOf(l.Holders, lwp); h != nil && h.SuspendedAt != nil {
+	if h := holderOf(l.Holders, lwp); h != nil && (w.Kind == picture.WaitLock || w.Kind == picture.WaitCritical) {
 		explainAcrossTasks(d.index, &v, h, what)
+	}
+	if l.Nested {
+		v.Fix = "release it in the task that acquired it, before the thread executes another task that acquires it: " +
+			"a nestable lock belongs to a task, not to a thread"
 	}
 	if l.Implementation == runtimeLock {
 		explainRuntimeLock(d.index, &v)
@@ -127,13 +131,21 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 // acquiredByCaller reports whether a place is in a function on a stack, and no parallel region is between: a lock that
 // was acquired there is released after the return, once for each acquisition.
 func acquiredByCaller(fs []picture.Frame, at *picture.Frame) bool {
+	i := callerAt(fs, at)
+	return i > 0 && !slices.ContainsFunc(fs[:i], func(f picture.Frame) bool { return f.Construct == "parallel" })
+}
+
+// callerAt returns the index of the one frame of the function that a place is in, -1 if there is none or several.
+func callerAt(fs []picture.Frame, at *picture.Frame) int {
 	if at == nil {
-		return false
+		return -1
 	}
 	within := func(f picture.Frame) bool { return f.Function == at.Function && f.File == at.File }
 	i := slices.IndexFunc(fs, within)
-	return i > 0 && !slices.ContainsFunc(fs[i+1:], within) &&
-		!slices.ContainsFunc(fs[:i], func(f picture.Frame) bool { return f.Construct == "parallel" })
+	if i < 0 || slices.ContainsFunc(fs[i+1:], within) {
+		return -1
+	}
+	return i
 }
 
 // criticalFix returns the fix for a thread that entered a critical section at a place, and comes to one of the same
@@ -174,22 +186,43 @@ func explainRuntimeLock(x *index, v *picture.Verdict) {
 		"one copy of the runtime"
 }
 
-// explainAcrossTasks explains a thread that acquired a lock in one task and waits for it in another one, which it was
-// given meanwhile, or in its implicit task of a region that it forked: a nestable lock belongs to a task, and would not
-// help.
+// ofAnotherTask is the reason why a nestable lock is no fix for a lock that another task of the thread acquired.
+const ofAnotherTask = "; a nestable lock does not help, as it belongs to the task that acquired it"
+
+// explainAcrossTasks explains a thread that acquired a lock in one task and waits for it in another one. It was given
+// that task meanwhile, or it is the implicit task of a region that the thread forked, or an undeferred one, which the
+// thread executes at once.
 func explainAcrossTasks(x *index, v *picture.Verdict, h *picture.Holder, what string) {
-	in := place(*h.SuspendedAt)
-	if h.SuspendedIn == picture.SuspendedInParallel {
+	who := x.threadName(h.Thread)
+	switch at, undeferred := undeferredTask(x.frames(h.Thread), h.AcquiredAt); {
+	case h.SuspendedAt != nil && h.SuspendedIn == picture.SuspendedInParallel:
+		in := place(*h.SuspendedAt)
 		v.Explanation = fmt.Sprintf("%s acquired %s, came to the %s in %s while it had it, and waits for its release "+
-			"in that region.", x.threadName(h.Thread), what, h.SuspendedIn, in)
-		v.Fix = fmt.Sprintf("release it before the %s in %s, whose threads acquire it; a nestable lock would hang as "+
-			"well, as it belongs to the task that acquired it", h.SuspendedIn, in)
-		return
+			"in that region.", who, what, h.SuspendedIn, in)
+		v.Fix = fmt.Sprintf("release it before the %s in %s, whose threads acquire it", h.SuspendedIn, in) +
+			ofAnotherTask
+	case h.SuspendedAt != nil:
+		in := place(*h.SuspendedAt)
+		v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
+			"another task there, which now waits for its release.", who, what, h.SuspendedIn, in)
+		v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed", h.SuspendedIn, in) +
+			ofAnotherTask
+	case undeferred:
+		v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the task construct in %s while it had it, "+
+			"and executes that task at once, which now waits for its release.", who, what, place(at))
+		v.Fix = fmt.Sprintf("release it before the task construct in %s, which acquires it", place(at)) + ofAnotherTask
 	}
-	v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
-		"another task there, which now waits for its release.", x.threadName(h.Thread), what, h.SuspendedIn, in)
-	v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed; a nestable lock would "+
-		"hang as well, as it belongs to a task", h.SuspendedIn, in)
+}
+
+// undeferredTask returns the place of the task construct whose code a thread executes, as a call of the task that
+// acquired a lock.
+func undeferredTask(fs []picture.Frame, acquired *picture.Frame) (at picture.Frame, ok bool) {
+	outer := callerAt(fs, acquired)
+	i := slices.IndexFunc(fs[:max(outer, 0)], func(f picture.Frame) bool { return f.Construct == "task" })
+	if i < 0 {
+		return picture.Frame{}, false
+	}
+	return fs[i+1], true
 }
 
 // explainOnce explains a thread that is in a function which is executed once, and waits for the end of that function.

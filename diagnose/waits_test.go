@@ -273,7 +273,7 @@ func TestAcrossTasks(t *testing.T) {
 			[]want{hang(picture.VerdictSelfDeadlock, fix, "another task", 1)}},
 		{"a region", 2, heldIn(picture.SuspendedInParallel, picture.WaitLock, 1, at),
 			[]want{hang(picture.VerdictSelfDeadlock, "release it before the parallel region in parent a.c:9, whose "+
-				"threads acquire it; a nestable lock would hang as well", "waits for its release in that region", 1)}},
+				"threads acquire it; a nestable lock does not help", "waits for its release in that region", 1)}},
 		{"the same task", 2, held(picture.WaitLock, 1, nil),
 			[]want{hang(picture.VerdictSelfDeadlock, "omp_nest_lock_t", "holds itself", 1)}},
 		{"of another thread", 2, held(picture.WaitLock, 2, at), nil},

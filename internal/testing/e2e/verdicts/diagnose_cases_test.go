@@ -145,7 +145,8 @@ func namedLocks() []expectation {
 		{program: "verdict_static", args: []string{"2"}},
 		{program: "verdict_self_lock", args: []string{"1"}, kind: "self_deadlock", certainty: "certain",
 			threads: 1, waits: []string{"lock once"},
-			says: []string{"was given another task there", "release it before the task", "a nestable lock would hang"}},
+			says: []string{"was given another task there", "release it before the task",
+				"a nestable lock does not help"}},
 		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1,
 			waits: []string{"lock once"}, says: []string{"which it holds itself", "make it a nestable lock"}},
 	}

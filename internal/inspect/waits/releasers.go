@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
@@ -66,9 +67,15 @@ func (r *reach) threads(family string) []int {
 // isLibraryThread reports whether all frames of a thread are the C library's: it has not come to the program's function
 // yet, or the library started it for itself. Such a thread calls functions of the program, or starts threads that do,
 // when a timer expires, a message arrives or input and output are done (SIGEV_THREAD). No code shows which.
+// The thread of a sanitizer's runtime calls no function of the program.
 func isLibraryThread(n *teams.Thread) bool {
-	return n.Runtime == nil && len(n.Stack().Kinds) > 0 &&
-		!slices.ContainsFunc(n.Stack().Kinds, func(k stacks.Kind) bool { return k != stacks.KindSystem })
+	st := n.Stack()
+	for i, f := range st.Frames {
+		if st.Kinds[i] != stacks.KindSystem || f.Module != nil && libc.IsSanitizer(f.Module.Path) {
+			return false
+		}
+	}
+	return n.Runtime == nil && len(st.Frames) > 0
 }
 
 // isWithoutLocks reports whether no function on a thread's stack comes, by calls of known functions, to a call on locks

@@ -43,6 +43,8 @@ func watchedVerdicts() []expectation {
 		{program: "verdict_mutex_lock", kind: picture.VerdictDeadlock, threads: 2,
 			waits: []string{"lock queue", "mutex journal"}},
 		{program: "verdict_condition", args: []string{"1"}},
+		{program: "verdict_woken", args: []string{"0"}, kind: picture.VerdictNeverWoken, threads: 3, only: "libgomp",
+			says: []string{"3 threads wait for condition variable filled"}}, // clang links the sanitizer statically
 		{program: "verdict_once", kind: picture.VerdictSelfDeadlock, threads: 1, waits: []string{"once loaded"}},
 		{program: "verdict_once", args: []string{"0", "1"}},
 	}

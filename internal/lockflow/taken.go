@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // taken contains the calls by which a function came to a point, as far as they may take locks of one family.
@@ -119,10 +118,9 @@ func computeTakes(p *Program, entry uint64, callee func(entry uint64) families) 
 	return out
 }
 
-// takenByListed returns the family of locks of which the call at s takes one, according to the tables of rtl. It is
-// empty for initializations: a function ends those that it starts.
+// takenByListed returns the family of locks of which the call at s takes one, according to the tables of rtl.
 func takenByListed(s *site) families {
-	if s.kind != calleeListed || s.call.Lends || s.call.Family == rtl.FamilyStatic || !listedEffect(s.call).MaySets() {
+	if s.kind != calleeListed || s.call.Lends || !listedEffect(s.call).MaySets() {
 		return 0
 	}
 	return familySet(s.call.Family)

@@ -39,7 +39,7 @@ contains
 #if BUG == 4
     real(8) :: histogram(200000)
     !$omp parallel private(i, j, most, histogram) ! HERE 4
-    histogram = 0 ! HERE 4
+    if (omp_get_thread_num() == omp_get_num_threads() - 1) histogram = 0 ! HERE 4
 #else
     !$omp parallel private(i, j, most) ! HERE 5
 #endif

@@ -104,7 +104,12 @@ func mayReach(p *Program, entry uint64) []uint64 {
 		return nil
 	}
 	o := p.outlineOf(f)
-	out := append([]uint64(nil), o.functions...)
+	return append(o.followed(), o.functions...)
+}
+
+// followed returns the functions of the program that the calls in the outline lead to.
+func (o *outline) followed() []uint64 {
+	var out []uint64
 	for _, list := range [][]site{o.calls, o.named} {
 		for i := range list {
 			if list[i].kind == calleeFollowed {

@@ -81,14 +81,7 @@ func takingCallees(p *Program, entry uint64) []uint64 {
 		return nil
 	}
 	o := p.outlineOf(f)
-	var out []uint64
-	for _, list := range [][]site{o.calls, o.named} {
-		for i := range list {
-			if list[i].kind == calleeFollowed {
-				out = append(out, list[i].entry)
-			}
-		}
-	}
+	out := o.followed()
 	if o.byRegister || len(o.byMemory) > 0 { // it may call those itself
 		out = append(out, o.functions...)
 	}

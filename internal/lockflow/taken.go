@@ -59,13 +59,7 @@ func (p *Program) isCalled(t *Thread, i int, entry uint64) bool {
 
 // mayTake reports whether the call at s may take a lock of a family.
 func (p *Program) mayTake(s *site, family string) bool {
-	switch s.kind {
-	case calleeListed:
-	case calleeFollowed:
-		if p.takes.SummaryOf(s.entry)&familySet(family) == 0 {
-			return false
-		}
-	default: // it has no known effects
+	if s.takes(p.takes.SummaryOf)&familySet(family) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(p.effectsOf(s, effectsOn(p, family)).list, func(e effect) bool {
@@ -73,8 +67,24 @@ func (p *Program) mayTake(s *site, family string) bool {
 	})
 }
 
+// takes returns the families of locks that the call at s may take, given those of its callees.
+func (s *site) takes(callee func(entry uint64) families) families {
+	switch s.kind {
+	case calleeListed:
+		if !s.call.Lends && listedEffect(s.call).MaySets() {
+			return familySet(s.call.Family)
+		}
+	case calleeFollowed:
+		return callee(s.entry)
+	}
+	return 0
+}
+
+// callsFunctions reports whether the function may itself call the functions that its code contains addresses of.
+// Otherwise it only passes them to others, as the code of a parallel region: they run at an unknown time.
+func (o *outline) callsFunctions() bool { return o.byRegister || len(o.byMemory) > 0 }
+
 // takingCallees returns the functions of the program that the function at entry may call, without following values.
-// Those that it only passes to others, as for a parallel region, do not count: what they do has an unknown time.
 func takingCallees(p *Program, entry uint64) []uint64 {
 	f := p.codeFrom(entry)
 	if f == nil {
@@ -82,7 +92,7 @@ func takingCallees(p *Program, entry uint64) []uint64 {
 	}
 	o := p.outlineOf(f)
 	out := o.followed()
-	if o.byRegister || len(o.byMemory) > 0 { // it may call those itself
+	if o.callsFunctions() {
 		out = append(out, o.functions...)
 	}
 	return out
@@ -102,19 +112,13 @@ func computeTakes(p *Program, entry uint64, callee func(entry uint64) families) 
 	var out families
 	for _, list := range [][]site{o.calls, o.named} {
 		for i := range list {
-			out |= takenByListed(&list[i])
+			out |= list[i].takes(callee)
 		}
 	}
-	for _, entry := range takingCallees(p, entry) {
-		out |= callee(entry)
+	if o.callsFunctions() {
+		for _, entry := range o.functions {
+			out |= callee(entry)
+		}
 	}
 	return out
-}
-
-// takenByListed returns the family of locks of which the call at s takes one, according to the tables of rtl.
-func takenByListed(s *site) families {
-	if s.kind != calleeListed || s.call.Lends || !listedEffect(s.call).MaySets() {
-		return 0
-	}
-	return familySet(s.call.Family)
 }

@@ -168,9 +168,9 @@ func acquisitionFrame(taken, now []picture.Frame) *picture.Frame {
 	return at
 }
 
-// suspensionOf returns the place at which a holder was given another task to execute while it held the lock, or forked
-// a region of which it executes an implicit task, and the construct there. It returns nil if it executes the task that
-// acquired the lock. frame is the number of the frame that acquired it.
+// suspensionOf returns the place and the construct at which a holder left the task that acquired the lock: it was given
+// another task to execute, or forked a region and executes an implicit task there. It returns nil if it still executes
+// the task that acquired the lock. frame is the number of the frame that acquired it.
 func (lh *lockHolders) suspensionOf(h lockflow.Holder, frame int) (at *picture.Frame, construct string) {
 	st := lh.roster.ByLWP[h.Thread.ID].Stack()
 	for i := min(frame, len(st.Kinds)-1); i > 1; i-- {
@@ -301,7 +301,7 @@ func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []
 	return out
 }
 
-// joinLeaks returns one leak for two of the same line, the first of which is not less likely.
+// joinLeaks returns one leak for two at the same line. The leak a is at least as likely as b.
 func joinLeaks(a, b picture.Leak) picture.Leak {
 	switch {
 	case !a.UnknownCallee:

@@ -25,14 +25,14 @@ type factParts struct {
 	devices     *deviceLister
 }
 
-// gather returns the facts of picture pic.
+// gather returns the facts of picture pic that are read from the target's memory.
 func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	facts := &picture.Facts{TasksTruncated: len(pic.Tasks) >= MaxTasks, LostThreads: p.states.LostThreads()}
 	facts.Recorded, facts.History = p.recorded.Read()
 	p.waits.AddFacts(pic, facts)
 	p.explainHostTargets(pic)
 	facts.Forks = p.forks.Facts()
-	p.addMachine(pic, facts)
+	p.addSettings(facts)
 	facts.Fault = p.crash.Fault()
 	if a, ok := p.crash.Abort(); ok {
 		facts.Abort = &a
@@ -45,15 +45,14 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	return facts
 }
 
-// addMachine adds the processors, and the settings that decide how threads wait.
-func (p *factParts) addMachine(pic *picture.Picture, facts *picture.Facts) {
+// addSettings adds the settings that decide how threads wait.
+func (p *factParts) addSettings(facts *picture.Facts) {
 	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
 		if v, ok := p.settings.Value(name); ok {
 			facts.Settings = append(facts.Settings, picture.Setting{Name: name, Value: v})
 		}
 	}
 	facts.Environment = p.environment.variables()
-	facts.Processors = p.findProcessors(pic, facts.Forks)
 }
 
 // isOne reports whether a number is known to be 1.

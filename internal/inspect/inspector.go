@@ -192,7 +192,11 @@ func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.Con
 
 // Facts finds the facts that verdicts on pic need. pic is a picture of this Inspector, with its threads, regions
 // and tasks.
-func (in *Inspector) Facts(pic *picture.Picture) *picture.Facts { return in.facts.gather(pic) }
+func (in *Inspector) Facts(pic *picture.Picture) *picture.Facts {
+	facts := in.facts.gather(pic)
+	facts.Processors = in.facts.findProcessors(pic, facts.Forks)
+	return facts
+}
 
 // Trace returns the places of the threads, regions and tasks of picture p of this Inspector.
 func (in *Inspector) Trace(p *picture.Picture) *picture.Trace { return in.waits.Trace(p) }

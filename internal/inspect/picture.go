@@ -171,7 +171,7 @@ func (in *Inspector) Rehearse(want picture.Parts, verdicts bool) {
 		in.readConstructs()
 	}
 	if verdicts {
-		in.Facts(pic)
+		in.facts.gather(pic)
 	}
 }
 

@@ -56,25 +56,39 @@ func (l *Library) FreedBlock(m *callbacks.Mapping, addr uint64) (Block, error) {
 	}
 	low := max(m.Low.Offset, addr-min(addr, maxBack))
 	low = (low + chunkAlign - 1) &^ (chunkAlign - 1)
-	r := l.read()
-	ws := r.words(low, addr+chunkAlign)
-	if r.err != nil {
-		return Block{}, fmt.Errorf("heap before %#x: %w", addr, r.err)
+	// Most blocks are small, so the memory before addr is read in pieces, the nearest first.
+	b := make([]byte, searchPiece)
+	for high := addr &^ (chunkAlign - 1); high > low; {
+		piece := b[:min(high-low, (high-1)%searchPiece+1)]
+		high -= uint64(len(piece))
+		r := l.read()
+		if r.read(high, piece); r.err != nil {
+			return Block{}, fmt.Errorf("heap before %#x: %w", addr, r.err)
+		}
+		if free, ok := l.freedIn(m, addr, high, piece); ok {
+			return free, nil
+		}
 	}
-	for i := (len(ws) - 2) &^ 1; i >= 0; i -= 2 {
-		c := chunk{at: low + uint64(i)*8, size: ws[i+1] &^ chunkFlags, flags: ws[i+1] & chunkFlags}
+	return Block{}, fmt.Errorf("%#x: %w: no list of free blocks has it", addr, ErrNotFreed)
+}
+
+// freedIn finds a free chunk that contains addr, in mapping m, and whose header is in words, the memory at low.
+func (l *Library) freedIn(m *callbacks.Mapping, addr, low uint64, words []byte) (Block, bool) {
+	for i := len(words) - chunkAlign; i >= 0; i -= chunkAlign {
+		head := callbacks.Word(words[i+HeaderSize : i+HeaderSize+8])
+		c := chunk{at: low + uint64(i), size: head &^ chunkFlags, flags: head & chunkFlags}
 		// The first word of a chunk is the end of the block before it, if that is in use.
 		if !c.fits() || c.at+chunkLinks > addr || c.end() <= addr || c.end() > m.High.Offset {
 			continue
 		}
 		switch {
 		case c.end() == m.High.Offset && c.flags&previousInUse != 0 && l.isTop(c.at):
-			return Block{Low: c.at, Place: AtTop}, nil
+			return Block{Low: c.at, Place: AtTop}, true
 		case l.inList(c) == nil:
-			return Block{Low: c.at + chunkLinks, High: c.end(), Place: InList}, nil
+			return Block{Low: c.at + chunkLinks, High: c.end(), Place: InList}, true
 		}
 	}
-	return Block{}, fmt.Errorf("%#x: %w: no list of free blocks has it", addr, ErrNotFreed)
+	return Block{}, false
 }
 
 // chunk is malloc's unit of a heap: at is the address of the word before its size.

@@ -10,6 +10,8 @@ const (
 	// takes some 400 bytes, and functions with more than some hundred variables are rare.
 	maxBody   = 1 << 13
 	maxBodies = 1 << 14
+	// maxKeptNames bounds the cached names of functions of a module.
+	maxKeptNames = 1 << 14
 )
 
 // body caches the entries of one function that concern its variables: the function, its blocks and

@@ -210,6 +210,22 @@ func (l *locals) covers(e *dwarf.Entry) bool {
 // nameOf returns the display name of a function; for a function outlined from a construct, the
 // function that contains the construct.
 func (l *locals) nameOf(e *dwarf.Entry) string {
+	name, known := l.vs.names[e.Offset]
+	if known {
+		return name
+	}
+	name = l.readNameOf(e)
+	if len(l.vs.names) < maxKeptNames {
+		if l.vs.names == nil {
+			l.vs.names = map[dwarf.Offset]string{}
+		}
+		l.vs.names[e.Offset] = name
+	}
+	return name
+}
+
+// readNameOf is nameOf for a function whose name is not known yet.
+func (l *locals) readNameOf(e *dwarf.Entry) string {
 	name, _ := l.vs.nameAndType(e)
 	for range maxTypeDepth {
 		if linkage, ok := e.Val(dwarf.AttrLinkageName).(string); ok {

@@ -73,7 +73,8 @@ type variables struct {
 	list           []variable           // by address
 	split          string               // the split file with the variables of a unit
 	bodies         map[dwarf.Offset]*body
-	kept           int // entries of bodies
+	kept           int                     // entries of bodies
+	names          map[dwarf.Offset]string // display names of functions
 }
 
 // typesIn returns the types of units in lang.

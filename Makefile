@@ -19,7 +19,7 @@ LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
 # Debian packages of `make test`, and those that all other tests need in addition: compilers of other
 # releases and languages, and the tools that tests compare with.
 PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
-MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils patchelf strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mold bash-completion zsh fish debootstrap lintian rpm
+MORE_PACKAGES := clang-14 clang-19 clang-22 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils patchelf strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mold bash-completion zsh fish debootstrap lintian rpm
 # The packages with the longest tests. They start first, so that at the end no processor waits for one
 # of them.
 LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./internal/runtime/libgomp ./internal/runtime/libomp ./internal/runtime/libomp/locate ./server

@@ -68,7 +68,7 @@ func (a *app) icvsVerb() *cobra.Command {
 func (a *app) devicesVerb() *cobra.Command {
 	cmd := a.verb("devices", "List the devices of target regions, and the data that is mapped to them",
 		picture.Parts{Devices: true}, report.Devices)
-	cmd.Long = `Lists the devices of LLVM's offloading library (libomptarget 14 to 19), and the data
+	cmd.Long = `Lists the devices of LLVM's offloading library (libomptarget 14 to 19, 22), and the data
 that is mapped to each: its expression in the map clause, the addresses on the host and on
 the device, the size, the reference count, and the declaration of the variable or member.
 Names and declarations need a program that was compiled with -g. Data that stays mapped,

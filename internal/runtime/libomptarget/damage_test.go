@@ -29,7 +29,7 @@ const step = 23
 
 // TestDamagedMap replaces words that are read by others: the answer is an error, or has as many devices and mappings.
 func TestDamagedMap(t *testing.T) {
-	for _, major := range []int{14, 16, 19} {
+	for _, major := range []int{14, 16, 19, 22} {
 		core, tr := dump(t, major)
 		modules, err := core.Modules()
 		if err != nil {

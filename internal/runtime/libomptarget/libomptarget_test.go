@@ -113,7 +113,7 @@ func dump(t *testing.T, major int) (*corefile.Core, truth) {
 
 // TestMapped compares the devices and the mapped data with the program's own answers.
 func TestMapped(t *testing.T) {
-	for _, major := range []int{14, 15, 16, 17, 18, 19} {
+	for _, major := range []int{14, 15, 16, 17, 18, 19, 22} {
 		t.Run(strconv.Itoa(major), func(t *testing.T) {
 			core, tr := dump(t, major)
 			check(t, core, tr, major)

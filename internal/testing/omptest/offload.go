@@ -10,21 +10,26 @@ import (
 )
 
 // CompileOffload compiles a C program with target regions for devices that are the host, by clang of a release that
-// Debian 12 has (14, 15, 16, 19), with more flags. It returns the program and its runtime. The devices are those of a
+// Debian 12 has (14, 15, 16, 19, 22), with more flags. It returns the program and its runtime. The devices are those of a
 // plugin of LLVM's offloading library.
 func CompileOffload(t *testing.T, major int, source string, flags ...string) (exe string, runtime Runtime) {
 	t.Helper()
 	Needs(t, "compilers")
-	runtime = RuntimeOf(t, major)
+	runtime = RuntimeOf(t, pairedRuntime(major))
 	dir := t.TempDir()
 	link := func(name, to string) { must(t, os.Symlink(to, filepath.Join(dir, name))) }
 	NeedsMore(t, fmt.Sprintf("clang %d with its tools", major))
 	root := fmt.Sprintf("usr/lib/llvm-%d/", major)
-	packager := "clang-offload-packager"
-	if major < 15 {
-		packager = "clang-offload-wrapper"
+	tools := []string{"clang-linker-wrapper", "clang-offload-bundler"}
+	switch {
+	case major >= 22: // of LLVM itself
+		link("llvm-offload-binary", PackageFile(t, fmt.Sprintf("llvm-%d", major), root+"bin/llvm-offload-binary"))
+	case major >= 15:
+		tools = append(tools, "clang-offload-packager")
+	default:
+		tools = append(tools, "clang-offload-wrapper")
 	}
-	for _, name := range []string{"clang-linker-wrapper", "clang-offload-bundler", packager} {
+	for _, name := range tools {
 		link(name, PackageFile(t, fmt.Sprintf("clang-tools-%d", major), root+"bin/"+name))
 	}
 	link("clang", "/"+root+"bin/clang") // which the wrapper expects in its own directory
@@ -36,6 +41,9 @@ func CompileOffload(t *testing.T, major int, source string, flags ...string) (ex
 	}
 	library := filepath.Join(lib, "libomptarget.so")
 	switch {
+	case major >= 22: // with the plugins inside
+		library = PackageFile(t, fmt.Sprintf("liboffload-%d", major), root+"lib/"+offloadLibrary(major))
+		link(filepath.Base(library), library)
 	case major >= 19: // with the plugins inside
 		library = filepath.Join(runtime.Dir, offloadLibrary(major))
 		link("libomptarget.devicertl.a", filepath.Join(lib, "libomptarget.devicertl.a"))
@@ -64,6 +72,15 @@ func CompileOffload(t *testing.T, major int, source string, flags ...string) (ex
 	}
 	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to inform it of tools
 	return exe, runtime
+}
+
+// pairedRuntime returns the release of LLVM's OpenMP runtime for programs of clang of a release: Debian 12 has no
+// runtime of 22, and gives its programs that of 19.
+func pairedRuntime(clang int) int {
+	if clang == 22 {
+		return 19
+	}
+	return clang
 }
 
 // offloadLibrary returns the name by which programs of a release load LLVM's offloading library.

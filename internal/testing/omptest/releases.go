@@ -46,7 +46,7 @@ func releaseFlags(tb testing.TB, release int, made string) []string {
 	if len(headers) != 1 {
 		tb.Fatalf("package libomp-%d-dev has %d omp.h, want 1", release, len(headers))
 	}
-	must(tb, os.Symlink(RuntimeOf(tb, release).Lib, filepath.Join(made, "libomp.so")))
+	must(tb, os.Symlink(RuntimeOf(tb, pairedRuntime(release)).Lib, filepath.Join(made, "libomp.so")))
 	return []string{"-isystem", filepath.Dir(headers[0]), "-L", made}
 }
 

@@ -84,7 +84,7 @@ func checkDevices(t *testing.T, devices []picture.Device, lines []string) {
 
 // TestDevices looks at the devices of a process and of its core, and at their text.
 func TestDevices(t *testing.T) {
-	for _, major := range []int{14, 16, 19} {
+	for _, major := range []int{14, 16, 19, 22} {
 		exe, runtime := omptest.CompileOffload(t, major, mappedSource)
 		t.Run(fmt.Sprint(major), func(t *testing.T) {
 			pid, lines := startMapped(t, exe, runtime)

@@ -72,7 +72,7 @@ func doctorText(t *testing.T, pid int) string {
 // TestOffloadHelpers looks at programs whose helper threads for deferred target regions have no work: beside threads
 // that work, beside a deadlock, and beside a team that a plugin for the host executes within a target region.
 func TestOffloadHelpers(t *testing.T) {
-	for _, major := range []int{14, 16, 19} {
+	for _, major := range []int{14, 16, 19, 22} {
 		exe, runtime := omptest.CompileOffload(t, major, filepath.Join("testdata", helpersSource))
 		t.Run(fmt.Sprintf("%d healthy", major), func(t *testing.T) {
 			pid := startTarget(t, runtime, []string{exe, "0"})
@@ -153,7 +153,7 @@ func TestHostFallback(t *testing.T) {
 		reason    string
 	}
 	var all []fallback
-	for _, major := range []int{14, 16, 19} {
+	for _, major := range []int{14, 16, 19, 22} {
 		exe, runtime := omptest.CompileOffload(t, major, source)
 		all = append(all, fallback{fmt.Sprintf("disabled %d", major), exe, runtime,
 			[]string{"OMP_TARGET_OFFLOAD=DISABLED"}, "OMP_TARGET_OFFLOAD=disabled"})

@@ -73,7 +73,7 @@ func lineIn(t *testing.T, file, text string) int {
 // TestTargetWaits looks at threads that wait in LLVM's offloading library for a device, in each kind of construct, with
 // symbols and without: state, construct, line, device, and the verdict that names them.
 func TestTargetWaits(t *testing.T) {
-	for _, major := range []int{14, 16, 19} {
+	for _, major := range []int{14, 16, 19, 22} {
 		t.Run(fmt.Sprint(major), func(t *testing.T) { checkTargetWaits(t, major) })
 	}
 }

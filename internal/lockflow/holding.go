@@ -252,7 +252,8 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 func (c *candidate) unpaired(taken []flow.CallSite) []flow.CallSite {
 	paired := func(s flow.CallSite) bool {
 		for k, e := range c.sites.effects {
-			if c.sites.site[k] == s.Index && (e.lock == nil || !c.f.flow.EndsBefore(s, e.lock, c.releasesOf(e), c.at)) {
+			if c.sites.site[k] == s.Index &&
+				(e.lock == nil || !c.f.flow.EndsBefore(s, e.lock, c.releasesLike(e), c.at)) {
 				return false
 			}
 		}
@@ -261,12 +262,12 @@ func (c *candidate) unpaired(taken []flow.CallSite) []flow.CallSite {
 	return slices.DeleteFunc(slices.Clone(taken), paired)
 }
 
-// releasesOf returns the calls that release the lock of an effect, by index.
-func (c *candidate) releasesOf(e effect) []int {
-	var out []int
+// releasesLike returns the calls that release a known lock of the kind of an effect.
+func (c *candidate) releasesLike(e effect) []flow.End {
+	var out []flow.End
 	for k, r := range c.sites.effects {
-		if r.does == flow.Clears && e.isSame(r) {
-			out = append(out, c.sites.site[k])
+		if r.does == flow.Clears && r.lock != nil && e.family == r.family && e.single == r.single {
+			out = append(out, flow.End{Site: c.sites.site[k], Value: r.lock})
 		}
 	}
 	return out

@@ -6,10 +6,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// EndsBefore reports whether each path from the call at from to the point comes to one of some calls, given by their
-// indices, before an unknown value in e is computed again: e then has the same value at both calls, unless memory
-// that it is read from has changed.
-func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Point) bool {
+// End is a call that ends the effect of another call on a value.
+type End struct {
+	Site  int // index of the call
+	Value *symbolic.Expr
+}
+
+// EndsBefore reports whether each path from the call at from to the point comes to one of some calls on the same value,
+// before an unknown value in e is computed again: e then has the same value at both calls, unless memory that it is
+// read from has changed. The value at such a call is e, or that of a register that has contained e since the call at
+// from: paths on which other values were computed may join between the calls.
+func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []End, at Point) bool {
 	f.ensureSolved()
 	now, ok := f.indexAt(at)
 	first, isInst := f.instAt(from.PC)
@@ -28,17 +35,26 @@ func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Po
 			}
 		}
 	}
-	seen, work := map[int]bool{}, []int{after}
+	type visit struct {
+		from int
+		kept uint64 // the registers that contain e on each path, as a set of bits
+	}
+	seen := map[int]uint64{}
+	work := []visit{{after, f.containing(after, e)}}
 	for len(work) > 0 {
-		i := work[len(work)-1]
+		i, kept := work[len(work)-1].from, work[len(work)-1].kept
 		work = work[:len(work)-1]
 		b := &f.blocks[f.owner[i]]
 		for ended := false; !ended; i++ {
 			if i >= b.last {
 				for _, n := range b.succ {
-					if start := f.blocks[n].first; !seen[start] {
-						seen[start] = true
-						work = append(work, start)
+					start := f.blocks[n].first
+					if before, again := seen[start]; !again || before&^kept != 0 {
+						seen[start] = kept
+						if again {
+							seen[start] &= before
+						}
+						work = append(work, visit{start, seen[start]})
 					}
 				}
 				break
@@ -47,8 +63,41 @@ func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Po
 				return false
 			}
 			s, call := f.siteOf[i]
-			ended = call && slices.Contains(ends, s)
+			ended = call && slices.ContainsFunc(ends, func(end End) bool {
+				return end.Site == s && (e.Equal(end.Value) || f.containing(i, end.Value)&kept != 0)
+			})
+			kept &^= f.written(i)
 		}
 	}
 	return true
+}
+
+// containing returns the registers that contain a value before instruction i, as a set of bits.
+func (f *Function) containing(i int, e *symbolic.Expr) (set uint64) {
+	if f.blocks[f.owner[i]].in == nil {
+		return 0
+	}
+	s := f.stateAt(i)
+	for r := range f.x.ABI.General {
+		if r != f.x.ABI.SP && s.Regs[r].Equal(e) {
+			set |= 1 << r
+		}
+	}
+	return set
+}
+
+// written returns the registers that instruction i may write, as a set of bits.
+func (f *Function) written(i int) (set uint64) {
+	if f.insts[i].opaque {
+		return ^uint64(0)
+	}
+	if f.calls(i) {
+		set = ^f.x.ABI.Keep
+	}
+	for r := range f.x.ABI.General {
+		if f.writes(i, r) {
+			set |= 1 << r
+		}
+	}
+	return set
 }

@@ -25,6 +25,7 @@ func findCrash(d *dependencies) []picture.Verdict {
 	default:
 		return nil
 	}
+	v = explainDeathByOverrun(d.index, v)
 	addOpenMPPlace(d.index, &v)
 	addBlockedByCrash(d, &v)
 	explainForked(d.index, &v)

@@ -26,8 +26,9 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	d := &dependencies{x, newWaitGraph(x, groups)}
 	r := report{}
 
-	r.add(findCrash(d))
+	ended := r.add(findCrash(d))
 	r.add(findOverwrittenMemory(x))
+	r.add(findOverruns(x, ended))
 
 	c := newCovered()
 	r.add(findStuckDoacross(d, c))
@@ -41,8 +42,8 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add(findSpinning(d, c))
 	r.add((&illegalBarriers{d, groups, c}).find())
 	r.add(findStarvedTasks(d, c))
-	ended := r.add(findEndedThreads(x, groups))
-	r.add((&barriers{d, threadsOf(ended), r.shiftedRegions()}).find(groups))
+	left := r.add(findEndedThreads(x, groups))
+	r.add((&barriers{d, threadsOf(left), r.shiftedRegions()}).find(groups))
 	r.verdicts = joinShiftToCrash(x, r.verdicts)
 	r.add(findBlockedOutside(d))
 	r.add(findHandedOverLocks(d))
@@ -53,7 +54,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add(findTwoRuntimes(pic))
 	r.add(findHostFallbacks(x))
 	if !slices.ContainsFunc(r.verdicts, isForkedChild) {
-		r.add(findMissingMembers(x, groups, r.add(findForkedChild(x, threadsOf(ended)))))
+		r.add(findMissingMembers(x, groups, r.add(findForkedChild(x, threadsOf(left)))))
 	}
 	shared := r.add(findSharedProcessors(d))
 	if !slices.ContainsFunc(r.verdicts, isHang) { // else the threads wait for ever, and processors do not matter
@@ -61,6 +62,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	}
 
 	r.add(findInHistory(d))
+	r.verdicts = joinOverruns(x, r.verdicts)
 
 	r.add((&selfDeadlocks{d}).findRemaining(r.verdicts))
 	r.add(findSelfAbort(d, r.verdicts))

@@ -40,6 +40,7 @@ type Facts struct {
 	Fault       *Fault      `json:"fault,omitempty" pb:"14"`
 	Abort       *Abort      `json:"abort,omitempty" pb:"15"`
 	Heap        *BrokenHeap `json:"heap,omitempty" pb:"18"`
+	Overruns    []Overrun   `json:"overruns,omitempty" pb:"21"`
 	Recorded    []Recorded  `json:"recorded,omitempty" pb:"16"` // for a program with the recorder
 	History     *History    `json:"history,omitempty" pb:"17"`  // conclusions from the recorder's newest events
 }

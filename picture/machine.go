@@ -129,6 +129,14 @@ type FaultStack struct {
 	Largest *Local `json:"largest,omitempty" pb:"10"`
 }
 
+// Overrun is a thread whose frames reach beyond its own stack into that of another thread.
+type Overrun struct {
+	Thread int         `json:"thread" pb:"1"`          // LWP
+	Victim int         `json:"victim" pb:"2"`          // LWP of the other thread
+	Frame  *Frame      `json:"frame,omitempty" pb:"3"` // the frame that is partly in either stack
+	Stack  *FaultStack `json:"stack" pb:"4"`           // the thread's own
+}
+
 // Local is a local variable of a function.
 type Local struct {
 	Name string `json:"name" pb:"1"`

@@ -40,6 +40,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	if facts.Fault != nil || facts.Abort != nil {
 		facts.Heap = p.crash.BrokenHeap()
 	}
+	facts.Overruns = p.crash.Overruns()
 	p.exceptions.AddTo(&facts.Abort)
 	p.recorded.AddStates(facts.Recorded, pic.Threads)
 	return facts

@@ -215,10 +215,10 @@ func (l *Library) stackOf(block uint64) (Stack, error) {
 	return Stack{}, fmt.Errorf("thread control block at %#x: no words in it fit a stack that it is in", block)
 }
 
-// holdsBlock reports whether three words can be the start of a stack with a control block at its
-// upper end, its size, and the size of its guard.
+// holdsBlock reports whether three words can be the start of a stack with a control block at its upper end, its size,
+// and the size of its guard. The size may contain a part of a page: runtimes add one for each thread.
 func holdsBlock(block, base, size, guard uint64) bool {
 	end := base + size
-	return base != 0 && base%stackPage == 0 && size%stackPage == 0 && guard%stackPage == 0 && guard < size &&
+	return base != 0 && base%stackPage == 0 && size%blockAlign == 0 && guard%stackPage == 0 && guard < size &&
 		base < block && block < end && end-block <= blockRoom
 }

@@ -29,14 +29,73 @@ func (r *ThreadTable) findMissingStacks() {
 	}
 }
 
-// FindOverrunStacks finds the missing stacks that the crashed thread overwrote.
+// FindOverrunStacks finds the missing stacks that another thread overwrote: with its frames, or until it crashed.
 func (r *ThreadTable) FindOverrunStacks() {
 	for _, n := range r.wanted() {
-		if n.Missing != nil && r.isOverrun(n) {
-			n.Missing = fmt.Errorf("%s%sLWP %d, which crashed, went beyond its own stack into that of this thread, "+
-				"and overwrote its thread-local data", missingPrefix, picture.UnreadText, r.about.CrashedLWP)
+		if n.Missing == nil {
+			continue
+		}
+		for _, other := range r.wanted() {
+			if r.isIn(n, other) {
+				n.Missing = fmt.Errorf("%s%sLWP %d%s went beyond its own stack into that of this thread, and "+
+					"overwrote its thread-local data", missingPrefix, picture.UnreadText, other.LWP,
+					r.crashedText(other))
+			}
 		}
 	}
+}
+
+// crashedText returns ", which crashed," for the thread that crashed, "" for others.
+func (r *ThreadTable) crashedText(n *Thread) string {
+	if n.LWP != r.about.CrashedLWP {
+		return ""
+	}
+	return ", which crashed,"
+}
+
+// Overrun is a thread with a frame that starts in its own stack and ends in that of another thread, the victim.
+type Overrun struct {
+	Thread, Victim *Thread
+	Own            libc.Stack
+	Frame          int // index of the frame
+}
+
+// FindOverrun reports whether frames of n reach beyond its own stack into that of another thread, as with an array that
+// is larger than the rest of the stack: the guard between the stacks was never accessed. Fibers, signals' handlers and
+// Go's code have other stacks, and no frame that starts in one stack and ends in another.
+func (r *ThreadTable) FindOverrun(n *Thread, lib *libc.Library) (Overrun, bool) {
+	regs := n.Registers()
+	if n.LWP == 0 || regs == nil {
+		return Overrun{}, false
+	}
+	own, ok := lib.OwnStack(uint64(n.LWP))
+	if !ok || own.Contains(regs.SP()) || regs.SP() > own.Low {
+		return Overrun{}, false
+	}
+	for _, other := range r.wanted() {
+		s, known := lib.OwnStack(uint64(other.LWP))
+		in := known && s.Contains(regs.SP()) || other.Missing != nil && r.isIn(other, n)
+		if i := crossingFrame(n, own); other.LWP != 0 && other != n && in && i >= 0 {
+			return Overrun{n, other, own, i}, true
+		}
+	}
+	return Overrun{}, false
+}
+
+// crossingFrame returns the index of the frame of n that starts in its own stack, while the frames further in are below
+// the stack; -1 without one.
+func crossingFrame(n *Thread, own libc.Stack) int {
+	for i, f := range n.Stack().Frames {
+		switch {
+		case f.Go || f.CFA == 0 || f.CFA >= own.High:
+			return -1
+		case f.CFA > own.Low && !f.Signal:
+			return i
+		case f.CFA > own.Low: // the handler has a stack of its own
+			return -1
+		}
+	}
+	return -1
 }
 
 // MissingStacks returns a warning about stacks that are not in a core, "" if all are.
@@ -55,19 +114,16 @@ func (r *ThreadTable) MissingStacks() string {
 		"A core written by the kernel has everything", CountThreads(len(lwps)), lwps[0])
 }
 
-// isOverrun reports whether the stack pointer of the crashed thread is in the stack of n, another thread.
-func (r *ThreadTable) isOverrun(n *Thread) bool {
-	crashed := r.ByLWP[r.about.CrashedLWP]
-	if crashed == nil {
-		return false
-	}
-	regs := crashed.Registers()
-	if regs == nil {
+// isIn reports whether the stack pointer of other is in the mapping of the stack of n, another thread, and the thread
+// block of other is not.
+func (r *ThreadTable) isIn(n, other *Thread) bool {
+	regs := other.Registers()
+	if other.LWP == 0 || regs == nil {
 		return false
 	}
 	i := slices.IndexFunc(stacks.MappingsOf(r.Target), func(m callbacks.Mapping) bool {
 		in := func(addr uint64) bool { return m.Low.Offset <= addr && addr < m.High.Offset }
-		return in(n.Pthread) && in(regs.SP()) && !in(crashed.Pthread)
+		return in(n.Pthread) && in(regs.SP()) && !in(other.Pthread)
 	})
 	return i >= 0
 }

@@ -22,10 +22,13 @@ func (wf *Finder) fibers() []int {
 }
 
 // isFiber reports whether the stack pointer of a thread is outside of its stack. A signal's handler may run on a stack
-// of its own, and Go's code always does. A stack that overflowed may be the cause of a crash.
+// of its own, and Go's code always does. A stack that overflowed is no fiber's.
 func (wf *Finder) isFiber(n *teams.Thread) bool {
 	regs := n.Registers()
 	if regs == nil || n.LWP == wf.About.CrashedLWP {
+		return false
+	}
+	if _, overrun := wf.Threads.FindOverrun(n, wf.Data.Library()); overrun {
 		return false
 	}
 	s, ok := wf.Data.Library().OwnStack(uint64(n.LWP))

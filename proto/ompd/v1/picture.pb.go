@@ -5034,7 +5034,8 @@ type Facts struct {
 	// it.
 	ForkedAt *Frame `protobuf:"bytes,19,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
 	// Unset if no thread runs fibers.
-	Fibers        *Fibers `protobuf:"bytes,20,opt,name=fibers,proto3" json:"fibers,omitempty"`
+	Fibers        *Fibers    `protobuf:"bytes,20,opt,name=fibers,proto3" json:"fibers,omitempty"`
+	Overruns      []*Overrun `protobuf:"bytes,21,rep,name=overruns,proto3" json:"overruns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5205,6 +5206,13 @@ func (x *Facts) GetForkedAt() *Frame {
 func (x *Facts) GetFibers() *Fibers {
 	if x != nil {
 		return x.Fibers
+	}
+	return nil
+}
+
+func (x *Facts) GetOverruns() []*Overrun {
+	if x != nil {
+		return x.Overruns
 	}
 	return nil
 }
@@ -8214,6 +8222,79 @@ func (x *BrokenHeap) GetSize() uint64 {
 	return 0
 }
 
+// Overrun is a thread whose frames reach beyond its own stack into that of another thread.
+type Overrun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// LWP of the other thread.
+	Victim int64 `protobuf:"varint,2,opt,name=victim,proto3" json:"victim,omitempty"`
+	// The frame that is partly in either stack.
+	Frame *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The thread's own.
+	Stack         *FaultStack `protobuf:"bytes,4,opt,name=stack,proto3" json:"stack,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Overrun) Reset() {
+	*x = Overrun{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Overrun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Overrun) ProtoMessage() {}
+
+func (x *Overrun) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Overrun.ProtoReflect.Descriptor instead.
+func (*Overrun) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *Overrun) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Overrun) GetVictim() int64 {
+	if x != nil {
+		return x.Victim
+	}
+	return 0
+}
+
+func (x *Overrun) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *Overrun) GetStack() *FaultStack {
+	if x != nil {
+		return x.Stack
+	}
+	return nil
+}
+
 // Recorded is the state of a thread by the recorder's events (docs/guide/recorder.md).
 type Recorded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -8231,7 +8312,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8243,7 +8324,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8256,7 +8337,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -8303,7 +8384,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8315,7 +8396,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8328,7 +8409,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PastEvent) GetText() string {
@@ -8383,7 +8464,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8395,7 +8476,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8408,7 +8489,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *History) GetThreads() int64 {
@@ -8480,7 +8561,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8492,7 +8573,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8505,7 +8586,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -8539,7 +8620,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8551,7 +8632,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8564,7 +8645,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -8619,7 +8700,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8631,7 +8712,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8644,7 +8725,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8730,7 +8811,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8742,7 +8823,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8755,7 +8836,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Contention) GetText() string {
@@ -8844,7 +8925,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8856,7 +8937,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8869,7 +8950,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8923,7 +9004,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8935,7 +9016,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8948,7 +9029,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -9006,7 +9087,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9018,7 +9099,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9031,7 +9112,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -9074,7 +9155,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9086,7 +9167,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9099,7 +9180,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -9153,7 +9234,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9165,7 +9246,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9178,7 +9259,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -9242,7 +9323,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9254,7 +9335,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9267,7 +9348,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -9373,7 +9454,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9385,7 +9466,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9398,7 +9479,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -9460,7 +9541,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9472,7 +9553,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9485,7 +9566,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Process) GetPid() int64 {
@@ -9571,7 +9652,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9583,7 +9664,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9596,7 +9677,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -9664,7 +9745,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9676,7 +9757,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9689,7 +9770,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Look) GetSchema() string {
@@ -9761,7 +9842,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9773,7 +9854,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9786,7 +9867,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9859,7 +9940,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9871,7 +9952,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9884,7 +9965,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9941,7 +10022,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9953,7 +10034,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9966,7 +10047,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -10002,7 +10083,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10014,7 +10095,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10027,7 +10108,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -10089,7 +10170,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10101,7 +10182,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10114,7 +10195,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Event) GetTime() int64 {
@@ -10279,7 +10360,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10291,7 +10372,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10304,7 +10385,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -10343,7 +10424,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10355,7 +10436,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10368,7 +10449,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -10417,7 +10498,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10429,7 +10510,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10442,7 +10523,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -10512,7 +10593,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10524,7 +10605,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10537,7 +10618,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -10610,7 +10691,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10622,7 +10703,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10635,7 +10716,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10734,7 +10815,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10746,7 +10827,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10759,7 +10840,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10837,7 +10918,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10849,7 +10930,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10862,7 +10943,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Statistic) GetText() string {
@@ -11021,7 +11102,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11033,7 +11114,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11046,7 +11127,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Profile) GetSchema() string {
@@ -11229,7 +11310,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11241,7 +11322,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11254,7 +11335,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -11296,7 +11377,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11308,7 +11389,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11321,7 +11402,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -11381,7 +11462,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11393,7 +11474,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[99]
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11406,7 +11487,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -11448,7 +11529,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11460,7 +11541,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	mi := &file_ompd_v1_picture_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11473,7 +11554,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -11537,7 +11618,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11549,7 +11630,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[101]
+	mi := &file_ompd_v1_picture_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11562,7 +11643,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{101}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -11625,7 +11706,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11637,7 +11718,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[102]
+	mi := &file_ompd_v1_picture_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11650,7 +11731,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{102}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -11702,7 +11783,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11714,7 +11795,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[103]
+	mi := &file_ompd_v1_picture_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11727,7 +11808,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{103}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11771,7 +11852,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[104]
+	mi := &file_ompd_v1_picture_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11783,7 +11864,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[104]
+	mi := &file_ompd_v1_picture_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11796,7 +11877,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{104}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11868,7 +11949,7 @@ type ProfileRank struct {
 
 func (x *ProfileRank) Reset() {
 	*x = ProfileRank{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[105]
+	mi := &file_ompd_v1_picture_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11880,7 +11961,7 @@ func (x *ProfileRank) String() string {
 func (*ProfileRank) ProtoMessage() {}
 
 func (x *ProfileRank) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[105]
+	mi := &file_ompd_v1_picture_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11893,7 +11974,7 @@ func (x *ProfileRank) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
 func (*ProfileRank) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{105}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ProfileRank) GetRank() int64 {
@@ -12373,7 +12454,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x14.ompd.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
-	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xf2\x06\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xa0\a\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -12399,7 +12480,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
 	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
 	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\x12'\n" +
-	"\x06fibers\x18\x14 \x01(\v2\x0f.ompd.v1.FibersR\x06fibers\"\xa2\x04\n" +
+	"\x06fibers\x18\x14 \x01(\v2\x0f.ompd.v1.FibersR\x06fibers\x12,\n" +
+	"\boverruns\x18\x15 \x03(\v2\x10.ompd.v1.OverrunR\boverruns\"\xa2\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
@@ -12678,7 +12760,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"BrokenHeap\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x12\n" +
-	"\x04size\x18\x03 \x01(\x04R\x04size\"\x9c\x01\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\"\x8a\x01\n" +
+	"\aOverrun\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
+	"\x06victim\x18\x02 \x01(\x03R\x06victim\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12)\n" +
+	"\x05stack\x18\x04 \x01(\v2\x13.ompd.v1.FaultStackR\x05stack\"\x9c\x01\n" +
 	"\bRecorded\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x12.ompd.v1.StateNameR\x05state\x12&\n" +
@@ -13253,7 +13340,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -13340,45 +13427,46 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Boundary)(nil),        // 82: ompd.v1.Boundary
 	(*SignalHandler)(nil),   // 83: ompd.v1.SignalHandler
 	(*BrokenHeap)(nil),      // 84: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 85: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 86: ompd.v1.PastEvent
-	(*History)(nil),         // 87: ompd.v1.History
-	(*LockOrder)(nil),       // 88: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 89: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 90: ompd.v1.Imbalance
-	(*Contention)(nil),      // 91: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 92: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 93: ompd.v1.Timeline
-	(*Activity)(nil),        // 94: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 95: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 96: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 97: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 98: ompd.v1.BodyEntry
-	(*Process)(nil),         // 99: ompd.v1.Process
-	(*ProcessCode)(nil),     // 100: ompd.v1.ProcessCode
-	(*Look)(nil),            // 101: ompd.v1.Look
-	(*Change)(nil),          // 102: ompd.v1.Change
-	(*ThreadChange)(nil),    // 103: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 104: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 105: ompd.v1.RecordedChange
-	(*Event)(nil),           // 106: ompd.v1.Event
-	(*Dependence)(nil),      // 107: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 108: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 109: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 110: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 111: ompd.v1.Recording
-	(*Statistics)(nil),      // 112: ompd.v1.Statistics
-	(*Statistic)(nil),       // 113: ompd.v1.Statistic
-	(*Profile)(nil),         // 114: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 115: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 116: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 117: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 118: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 119: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 120: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 121: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 122: ompd.v1.ProfileStack
-	(*ProfileRank)(nil),     // 123: ompd.v1.ProfileRank
+	(*Overrun)(nil),         // 85: ompd.v1.Overrun
+	(*Recorded)(nil),        // 86: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 87: ompd.v1.PastEvent
+	(*History)(nil),         // 88: ompd.v1.History
+	(*LockOrder)(nil),       // 89: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 90: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 91: ompd.v1.Imbalance
+	(*Contention)(nil),      // 92: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 93: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 94: ompd.v1.Timeline
+	(*Activity)(nil),        // 95: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 96: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 97: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 98: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 99: ompd.v1.BodyEntry
+	(*Process)(nil),         // 100: ompd.v1.Process
+	(*ProcessCode)(nil),     // 101: ompd.v1.ProcessCode
+	(*Look)(nil),            // 102: ompd.v1.Look
+	(*Change)(nil),          // 103: ompd.v1.Change
+	(*ThreadChange)(nil),    // 104: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 105: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 106: ompd.v1.RecordedChange
+	(*Event)(nil),           // 107: ompd.v1.Event
+	(*Dependence)(nil),      // 108: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 109: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 110: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 111: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 112: ompd.v1.Recording
+	(*Statistics)(nil),      // 113: ompd.v1.Statistics
+	(*Statistic)(nil),       // 114: ompd.v1.Statistic
+	(*Profile)(nil),         // 115: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 116: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 117: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 118: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 119: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 120: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 121: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 122: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 123: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 124: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -13452,129 +13540,132 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	70,  // 68: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
 	71,  // 69: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
 	79,  // 70: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	85,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	87,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	86,  // 71: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	88,  // 72: ompd.v1.Facts.history:type_name -> ompd.v1.History
 	84,  // 73: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	21,  // 74: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
 	62,  // 75: ompd.v1.Facts.fibers:type_name -> ompd.v1.Fibers
-	7,   // 76: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	53,  // 77: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	36,  // 78: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	21,  // 79: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	21,  // 80: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	55,  // 81: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	56,  // 82: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	57,  // 83: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	58,  // 84: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	21,  // 85: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	5,   // 86: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	21,  // 87: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	21,  // 88: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	21,  // 89: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	5,   // 90: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	21,  // 91: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	60,  // 92: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	61,  // 93: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	21,  // 94: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	21,  // 95: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	21,  // 96: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	21,  // 97: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	66,  // 98: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	67,  // 99: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	68,  // 100: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	12,  // 101: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
-	13,  // 102: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	21,  // 103: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	73,  // 104: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	75,  // 105: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	21,  // 106: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	72,  // 107: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	77,  // 108: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
-	78,  // 109: ompd.v1.Fault.null_variable:type_name -> ompd.v1.NullVariable
-	21,  // 110: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	74,  // 111: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	76,  // 112: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	76,  // 113: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	76,  // 114: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 115: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
-	21,  // 116: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	80,  // 117: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	83,  // 118: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	81,  // 119: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	82,  // 120: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 121: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 122: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 123: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 124: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 125: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 126: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	86,  // 127: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	86,  // 128: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 129: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	88,  // 130: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	90,  // 131: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	91,  // 132: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	92,  // 133: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	93,  // 134: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	89,  // 135: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	86,  // 136: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	86,  // 137: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 138: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 139: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 140: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 141: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	94,  // 142: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	95,  // 143: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 144: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 145: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	96,  // 146: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	96,  // 147: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	98,  // 148: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	100, // 149: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 150: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	102, // 151: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	102, // 152: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	103, // 153: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	104, // 154: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	104, // 155: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	105, // 156: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 157: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	107, // 158: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	108, // 159: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	109, // 160: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	110, // 161: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	113, // 162: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	88,  // 163: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 164: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 165: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 166: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 167: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 168: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	115, // 169: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	116, // 170: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	117, // 171: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	118, // 172: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	119, // 173: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	121, // 174: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	122, // 175: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	123, // 176: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
-	16,  // 177: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	41,  // 178: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 179: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	117, // 180: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	41,  // 181: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 182: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 183: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	120, // 184: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 185: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 186: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 187: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 188: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	189, // [189:189] is the sub-list for method output_type
-	189, // [189:189] is the sub-list for method input_type
-	189, // [189:189] is the sub-list for extension type_name
-	189, // [189:189] is the sub-list for extension extendee
-	0,   // [0:189] is the sub-list for field type_name
+	85,  // 76: ompd.v1.Facts.overruns:type_name -> ompd.v1.Overrun
+	7,   // 77: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	53,  // 78: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	36,  // 79: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	21,  // 80: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	21,  // 81: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	55,  // 82: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	56,  // 83: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	57,  // 84: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	58,  // 85: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	21,  // 86: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 87: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	21,  // 88: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	21,  // 89: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	21,  // 90: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 91: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	21,  // 92: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	60,  // 93: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	61,  // 94: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	21,  // 95: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	21,  // 96: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	21,  // 97: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	21,  // 98: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	66,  // 99: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	67,  // 100: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	68,  // 101: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 102: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 103: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	21,  // 104: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	73,  // 105: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	75,  // 106: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	21,  // 107: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	72,  // 108: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	77,  // 109: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
+	78,  // 110: ompd.v1.Fault.null_variable:type_name -> ompd.v1.NullVariable
+	21,  // 111: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	74,  // 112: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	76,  // 113: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	76,  // 114: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	76,  // 115: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 116: ompd.v1.DeadVariable.frame:type_name -> ompd.v1.Frame
+	21,  // 117: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	80,  // 118: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	83,  // 119: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	81,  // 120: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	82,  // 121: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 122: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 123: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 124: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 125: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 126: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	21,  // 127: ompd.v1.Overrun.frame:type_name -> ompd.v1.Frame
+	73,  // 128: ompd.v1.Overrun.stack:type_name -> ompd.v1.FaultStack
+	2,   // 129: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	87,  // 130: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	87,  // 131: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 132: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	89,  // 133: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	91,  // 134: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	92,  // 135: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	93,  // 136: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	94,  // 137: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	90,  // 138: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	87,  // 139: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	87,  // 140: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 141: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 142: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 143: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 144: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	95,  // 145: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	96,  // 146: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 147: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 148: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	97,  // 149: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	97,  // 150: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	99,  // 151: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	101, // 152: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 153: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	103, // 154: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	103, // 155: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	104, // 156: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	105, // 157: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	105, // 158: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	106, // 159: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 160: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	108, // 161: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	109, // 162: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	110, // 163: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	111, // 164: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	114, // 165: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	89,  // 166: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 167: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 168: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 169: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 170: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 171: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	116, // 172: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	117, // 173: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	118, // 174: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	119, // 175: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	120, // 176: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	122, // 177: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	123, // 178: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	124, // 179: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 180: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	41,  // 181: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 182: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	118, // 183: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	41,  // 184: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 185: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 186: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	121, // 187: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 188: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 189: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 190: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 191: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	192, // [192:192] is the sub-list for method output_type
+	192, // [192:192] is the sub-list for method input_type
+	192, // [192:192] is the sub-list for extension type_name
+	192, // [192:192] is the sub-list for extension extendee
+	0,   // [0:192] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -13602,22 +13693,22 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[46].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[53].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[79].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[69].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[80].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[91].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[92].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[95].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[93].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[96].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   106,
+			NumMessages:   107,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -32,50 +32,67 @@ func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
 func BlockEnd(pthread uint64) uint64 { return pthread + blockSize }
 
 // Zeroed reports whether the memory of a thread's control block was lost: it reads as zeros instead of
-// containing its own address.
+// containing its own address, or links to a list.
 func (l *Library) Zeroed(pthread uint64) bool {
-	r := l.read()
-	return pthread != 0 && l.blocks() == nil && r.word(pthread) == 0 && r.err == nil
+	layout, err := l.blocks()
+	if err != nil || pthread == 0 {
+		return false
+	}
+	r, at := l.read(), pthread
+	if layout.self == 0 {
+		at += layout.list
+	}
+	return r.word(at) == 0 && r.err == nil
 }
 
 // ThreadID returns the C library's number of a thread: in a container, or where the target counts
 // in another way, it differs from the target's.
 func (l *Library) ThreadID(pthread uint64) (uint64, error) {
-	r, err := l.block(pthread)
+	r, layout, err := l.block(pthread)
 	if err != nil {
 		return 0, err
 	}
-	tid := r.number(pthread+blockFields.tid, 4)
+	tid := r.number(pthread+layout.tid, 4)
 	if r.err != nil {
 		return 0, fmt.Errorf("tid of the thread control block at %#x: %w", pthread, r.err)
 	}
 	return tid, nil
 }
 
-// block checks that a thread control block is at addr, by its pointers to itself.
-func (l *Library) block(addr uint64) (*reader, error) {
-	if err := l.blocks(); err != nil {
-		return nil, err
+// block checks that a thread control block is at addr, by its pointers to itself, or by those of its neighbours in a
+// list if it has none.
+func (l *Library) block(addr uint64) (*reader, blockLayout, error) {
+	layout, err := l.blocks()
+	if err != nil {
+		return nil, layout, err
 	}
 	r := l.read()
-	first, self := r.word(addr), r.word(addr+blockFields.self)
+	if layout.self == 0 {
+		return r, layout, r.checkLinks(addr, layout)
+	}
+	first, self := r.word(addr), r.word(addr+layout.self)
 	switch {
 	case r.err != nil:
-		return nil, fmt.Errorf("thread control block at %#x: %w", addr, r.err)
+		return nil, layout, fmt.Errorf("thread control block at %#x: %w", addr, r.err)
 	case first != addr || self != addr:
-		return nil, fmt.Errorf("no thread control block is at %#x: it would lie at %#x and %#x", addr, first, self)
+		return nil, layout, fmt.Errorf("no thread control block is at %#x: it would lie at %#x and %#x", addr, first,
+			self)
 	}
-	return r, nil
+	return r, layout, nil
 }
 
-// listed checks that the thread control block at addr is in a list of the C library: its neighbours must link
-// back to it.
+// listed checks that the thread control block at addr is in a list of the C library.
 func (l *Library) listed(addr uint64) error {
-	r, err := l.block(addr)
+	r, layout, err := l.block(addr)
 	if err != nil {
 		return err
 	}
-	node := addr + blockFields.list
+	return r.checkLinks(addr, layout)
+}
+
+// checkLinks checks that the neighbours of the thread control block at addr in a list link back to it.
+func (r *reader) checkLinks(addr uint64, layout blockLayout) error {
+	node := addr + layout.list
 	next, previous := r.word(node), r.word(node+8)
 	back, forth := r.word(next+8), r.word(previous)
 	switch {
@@ -124,10 +141,11 @@ func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
 			above = min(above, s.base)
 		}
 	}
-	if err := l.blocks(); err != nil {
+	layout, err := l.blocks()
+	if err != nil {
 		return Stack{}, err
 	}
-	for a := (above - 1) &^ (blockAlign - 1); a > addr && a > above-min(blockRoom, above); a -= blockAlign {
+	for a := (above - 1) &^ (layout.align - 1); a > addr && a > above-min(blockRoom, above); a -= layout.align {
 		if l.listed(a) != nil {
 			continue
 		}
@@ -143,14 +161,21 @@ func (l *Library) endedStack(block, addr uint64) (Stack, error) {
 	if err != nil {
 		return Stack{}, err
 	}
-	i := slices.IndexFunc(l.threads, func(t Thread) bool { return t.Pthread == block || t.Pthread == 0 })
+	i := slices.IndexFunc(l.threads, func(t Thread) bool { // no two blocks are close to each other
+		return t.Pthread == 0 || t.Pthread-block+blockSize < 2*blockSize
+	})
+	tid, err := l.ThreadID(block)
 	switch {
+	case err != nil:
+		return Stack{}, err
 	case addr < s.Low:
 		return Stack{}, fmt.Errorf("%#x is below the stack of the thread control block at %#x", addr, block)
 	case i >= 0 && l.threads[i].Pthread == 0:
 		return Stack{}, fmt.Errorf("the thread control block at %#x may be that of LWP %d", block, l.threads[i].LWP)
 	case i >= 0:
 		return Stack{}, fmt.Errorf("the thread control block at %#x is that of LWP %d", block, l.threads[i].LWP)
+	case int32(tid) > 0: // 0: it has ended, -1: it was joined, too
+		return Stack{}, fmt.Errorf("the thread control block at %#x is that of a thread with the number %d", block, tid)
 	}
 	return s, nil
 }
@@ -199,7 +224,7 @@ func (l *Library) processStack(uint64) (Stack, error) {
 // stack, its size, and the size of its guard, in sequence, at an offset that differs between versions of glibc:
 // the three matching words are searched.
 func (l *Library) stackOf(block uint64) (Stack, error) {
-	if err := l.blocks(); err != nil {
+	if _, err := l.blocks(); err != nil {
 		return Stack{}, err
 	}
 	r := l.read()

@@ -9,12 +9,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// Fields of struct pthread in glibc on x86-64.
-const (
-	selfAt = 16
-	listAt = 704
-	tidAt  = 720
-)
+// Fields of struct pthread in glibc: selfAt on x86-64 only.
+const selfAt = 16
+
+// listAt returns the offset of a block's links.
+func (m *machine) listAt() uint64 {
+	return map[callbacks.Arch]uint64{callbacks.ArchX86_64: 704, callbacks.ArchAArch64: 192}[m.Arch()]
+}
 
 // addStack maps a stack of 16 pages with a guard of one, and puts a thread control block at its upper end, in a
 // list of its own.
@@ -22,10 +23,13 @@ func (m *machine) addStack(base, tid uint64) (block uint64) {
 	const size, guard = 16 << 12, 1 << 12
 	m.room(base, size)
 	block = base + size - 0x940
-	m.put(block, 8, block)
-	m.put(block+selfAt, 8, block)
-	m.put(block+listAt, 8, block+listAt, block+listAt)
-	m.put(block+tidAt, 4, tid)
+	if m.Arch() == callbacks.ArchX86_64 {
+		m.put(block, 8, block)
+		m.put(block+selfAt, 8, block)
+	}
+	node := block + m.listAt()
+	m.put(node, 8, node, node)
+	m.put(node+16, 4, tid)
 	m.put(block+1680, 8, base, size, guard)
 	return block
 }
@@ -41,26 +45,35 @@ func TestThreadAt(t *testing.T) {
 	}
 }
 
-func TestThreadID(t *testing.T) {
-	m := newMachine(t)
-	block := m.addStack(0x100000, 77)
-	l := m.library()
-	if tid, err := l.ThreadID(block); tid != 77 || err != nil {
-		t.Errorf("%d, %v, want 77", tid, err)
-	}
-	_, err := l.ThreadID(block - 64)
-	says(t, "beside a block", err, "no thread control block is at 0x10f680")
-	_, err = l.ThreadID(0x1000)
-	says(t, "no memory", err, "thread control block at 0x1000")
-	if l.Zeroed(block) || !l.Zeroed(block-64) || l.Zeroed(0x1000) || l.Zeroed(0) {
-		t.Error("zeros are zeros only where they can be read")
+// eachMachine runs a test for each architecture.
+func eachMachine(t *testing.T, test func(*testing.T, *machine)) {
+	for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
+		t.Run(a.String(), func(t *testing.T) { test(t, newMachineOf(t, a)) })
 	}
 }
 
-func TestStackAt(t *testing.T) {
+func TestThreadID(t *testing.T) {
+	eachMachine(t, func(t *testing.T, m *machine) {
+		block := m.addStack(0x100000, 77)
+		l := m.library()
+		if tid, err := l.ThreadID(block); tid != 77 || err != nil {
+			t.Errorf("%d, %v, want 77", tid, err)
+		}
+		_, err := l.ThreadID(block - 64)
+		says(t, "beside a block", err, "thread control block", "at 0x10f680")
+		_, err = l.ThreadID(0x1000)
+		says(t, "no memory", err, "thread control block at 0x1000")
+		if l.Zeroed(block) || !l.Zeroed(block-64) || l.Zeroed(0x1000) || l.Zeroed(0) {
+			t.Error("zeros are zeros only where they can be read")
+		}
+	})
+}
+
+func TestStackAt(t *testing.T) { eachMachine(t, testStackAt) }
+
+func testStackAt(t *testing.T, m *machine) {
 	const live, ended = 0x100000, 0x110000 // neighbours in one mapping
-	m := newMachine(t)
-	a, b := m.addStack(live, 11), m.addStack(ended, 12)
+	a, b := m.addStack(live, 11), m.addStack(ended, 0)
 	whole := callbacks.Mapping{Low: callbacks.Addr(live), High: callbacks.Addr(ended + 16<<12)}
 	m.threads = []libc.Thread{{a, 11}}
 	l := m.library()
@@ -79,11 +92,25 @@ func TestStackAt(t *testing.T) {
 	says(t, "a thread without a block", err, "may be that of LWP 13")
 
 	m.threads = m.threads[:1]
-	m.put(b+listAt, 8, b) // which does not link back
+	node := b + m.listAt()
+	m.put(node+16, 4, 12)
+	_, err = m.library().StackAt(&whole, ended+0x8000)
+	says(t, "a thread that nobody knows", err, "0x11f6c0 is that of a thread with the number 12")
+	m.put(node+16, 4, 1<<32-1) // it was joined
+	if s, err := m.library().StackAt(&whole, ended+0x8000); err != nil || !s.Ended() {
+		t.Errorf("the stack of a thread that was joined: %+v, %v", s, err)
+	}
+
+	m.threads = append(m.threads, libc.Thread{Pthread: b + 256, LWP: 14}) // no two blocks are so close
+	_, err = m.library().StackAt(&whole, ended+0x8000)
+	says(t, "in another block", err, "0x11f6c0 is that of LWP 14")
+
+	m.threads = m.threads[:1]
+	m.put(node, 8, b) // which does not link back
 	_, err = m.library().StackAt(&whole, ended+0x8000)
 	says(t, "a block in no list", err, "no thread control block is above 0x118000")
 
-	m.put(b+listAt, 8, b+listAt)
+	m.put(node, 8, node)
 	m.put(b+1680, 8, ended+1) // no page
 	_, err = m.library().StackAt(&whole, ended+0x8000)
 	says(t, "a block without a stack", err, "0x11f6c0", "no words in it fit")

@@ -1,5 +1,7 @@
 package libc
 
+import "github.com/ompd-inspect/ompd-inspect/callbacks"
+
 // This file contains all known offsets in glibc. Sizes and offsets are in bytes, for 64-bit machines.
 
 // mutexLayout is pthread_mutex_t (sysdeps/nptl/bits/struct_mutex.h). Its first word is the lock word. It is the
@@ -37,15 +39,20 @@ const (
 const conditionSize = 48
 
 // blockLayout is struct pthread, the control block of a thread, to which pthread_t and on x86-64
-// the thread pointer point. It starts with its own address.
+// the thread pointer point. On x86-64 it starts with its own address.
 type blockLayout struct {
-	self uint64 // its own address once more
-	list uint64 // its links in the list of stacks: next and previous
-	tid  uint64 // thread id
+	self  uint64 // its own address once more; 0 if it does not contain its address
+	list  uint64 // its links in the list of stacks: next and previous
+	tid   uint64 // thread id
+	align uint64 // minimum alignment
 }
 
-// blockFields is for x86-64, unchanged in all versions.
-var blockFields = blockLayout{self: 16, list: 704, tid: 720}
+// blockLayouts are unchanged in all versions. On x86-64 the structure starts with the fields to which the thread
+// pointer points, on aarch64 with padding for these.
+var blockLayouts = map[callbacks.Arch]blockLayout{
+	callbacks.ArchX86_64:  {self: 16, list: 704, tid: 720, align: 64},
+	callbacks.ArchAArch64: {list: 192, tid: 208, align: 16},
+}
 
 const (
 	// blockSize is an upper bound of the size of struct pthread, in bytes; pthread_join waits on a
@@ -54,10 +61,8 @@ const (
 	// blockRoom is an upper bound of struct pthread with its alignment, in bytes. It is at the
 	// upper end of a stack.
 	blockRoom = 8192
-	// blockAlign is the minimum alignment of struct pthread, in bytes.
-	blockAlign = 64
-	// blockWords is the number of words of struct pthread that are searched for its stack: it has
-	// 2,304 bytes or more.
+	// blockWords is the number of words from struct pthread on that are searched for its stack: with thread-local data
+	// above it, it has 2,304 bytes or more.
 	blockWords = 280
 	// stackPage is the alignment of stacks and their guards, in bytes.
 	stackPage = 4096

@@ -20,7 +20,6 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // ErrUnsupported means that the structures of this C library, or on this machine, are unknown. Test
@@ -125,15 +124,16 @@ func (l *Library) Supported(what string) error {
 	return nil
 }
 
-// blocks is Supported for thread control blocks; their fields are known on x86-64.
-func (l *Library) blocks() error {
+// blocks is Supported for thread control blocks. It returns their layout.
+func (l *Library) blocks() (blockLayout, error) {
 	if err := l.Supported("thread control blocks"); err != nil {
-		return err
+		return blockLayout{}, err
 	}
-	if a := l.target.Arch(); !arch.Of(a).Verified {
-		return fmt.Errorf("%w: where the fields of thread control blocks lie on %v", ErrUnsupported, a)
+	layout, ok := blockLayouts[l.target.Arch()]
+	if !ok {
+		return layout, fmt.Errorf("%w: the fields of thread control blocks on %v", ErrUnsupported, l.target.Arch())
 	}
-	return nil
+	return layout, nil
 }
 
 // usable returns the mapping of accessible memory that contains addr; nil without one.

@@ -26,7 +26,7 @@ type Registers struct {
 	// ThreadPointer is fs_base on x86-64 and tpidr_el0 on aarch64, or 0 if unknown.
 	ThreadPointer uint64
 
-	// Flags is rflags on x86-64, or 0 (never its value) if unknown.
+	// Flags is rflags on x86-64, pstate with bit 63 set on aarch64, or 0 if unknown.
 	Flags uint64
 
 	// Syscall is the number of the system call that the thread is inside of or was interrupted in, or -1 if it

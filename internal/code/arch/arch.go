@@ -75,6 +75,7 @@ func arm64Registers(b []byte) callbacks.Registers {
 	for n := range callbacks.AArch64PC + 1 { // x0 … x30, sp, pc; then pstate
 		r.Set(n, word(b, n))
 	}
+	r.Flags = word(b, callbacks.AArch64PC+1) | arm64FlagsKnown
 	return r
 }
 

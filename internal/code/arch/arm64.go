@@ -16,6 +16,12 @@ const (
 	armBTIC              = 0xd503245f             // bti c
 	armSVC               = 0xd4000001             // svc #0
 
+	armLDRBMask, armLDRB = 0xffc003ff, 0x39400210 // ldrb w16, [x16, #imm12]
+	armCBZMask, armCBZ   = 0xff00001f, 0x34000010 // cbz w16, label
+	armCASMask, armCAS   = 0x3fa07c00, 0x08a07c00 // cas and its forms with order
+	armLSEMask, armLSE   = 0x3f200c00, 0x38200000 // swp, ldadd and the other instructions that read and write
+	armRET               = 0xd65f03c0             // ret
+
 	armMOVZMask, armMOVZ         = 0x7fe0001f, 0x52800000 // movz Rd, #imm16, without a shift
 	armBranchesMask, armBranches = 0x1c000000, 0x14000000 // all branches, and system instructions
 	armMemoryMask, armMemory     = 0x0a000000, 0x08000000 // all loads and stores
@@ -43,6 +49,22 @@ func arm64CallBefore(mem callbacks.Memory, ret uint64) (Call, bool) {
 
 // branch26 returns the distance in bytes of a branch with a 26-bit immediate.
 func branch26(w uint32) uint64 { return uint64(int64(int32(w<<6)>>6) * 4) }
+
+// ReadsSettled reports whether the instruction at pc reads size bytes that are only written before the program starts.
+// On aarch64 the functions for atomic operations that compilers call read so whether the processor has instructions for
+// them: "adrp x16, page; ldrb w16, [x16, #off]; cbz w16, label", one such instruction, and ret.
+func ReadsSettled(a callbacks.Arch, mem callbacks.Memory, pc uint64, size uint8) bool {
+	if a != callbacks.ArchAArch64 || size != 1 {
+		return false
+	}
+	b := readFrom(mem, pc-armInstruction, 5*armInstruction)
+	if len(b) < 5*armInstruction {
+		return false
+	}
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[i*armInstruction:]) }
+	return word(0)&armADRPMask == armADRP && word(1)&armLDRBMask == armLDRB && word(2)&armCBZMask == armCBZ &&
+		(word(3)&armCASMask == armCAS || word(3)&armLSEMask == armLSE) && word(4) == armRET
+}
 
 // arm64PLTSlot decodes "adrp x16, page; ldr x17, [x16, #off]".
 func arm64PLTSlot(b []byte, addr uint64) (uint64, bool) {

@@ -41,9 +41,11 @@ type Facts struct {
 	// JumpBuffer is the size of the C library's sigjmp_buf in bytes.
 	JumpBuffer uint64
 
-	// Verified is set if the analysis of code (loops that spin, ends of functions, functions of a stripped static
-	// runtime, C libraries' control blocks) was tried on programs of the architecture. Without it, it finds nothing.
-	Verified bool
+	// RedZone is the number of bytes below the stack pointer that a function may use.
+	RedZone uint64
+
+	// LinkedSearch is set if the functions of a runtime in an executable without symbols are found by their code.
+	LinkedSearch bool
 }
 
 // NoLinkRegister is the value of Facts.LR without a link register.
@@ -55,7 +57,7 @@ var facts = map[callbacks.Arch]*Facts{
 		FP: callbacks.X86RBP, SP: callbacks.X86RSP, LR: NoLinkRegister,
 		CallArgs: true, CallChanges: []int{x86RAX, x86RCX, x86R11},
 		GoArg: x86RAX, GoG: x86R14,
-		PthreadAtTP: true, JumpBuffer: 200, Verified: true,
+		PthreadAtTP: true, JumpBuffer: 200, RedZone: 128, LinkedSearch: true,
 	},
 	callbacks.ArchAArch64: {
 		Machine: elf.EM_AARCH64, RegsSize: arm64RegsSize,

@@ -141,12 +141,14 @@ func (r *run) Load(at Value, size uint8) (Value, error) {
 }
 
 // Store writes to the stack of the call.
-func (r *run) Store(at, v Value, size uint8, _ bool) error {
+func (r *run) Store(at, v Value, size uint8, perhaps bool) error {
 	switch {
 	case !at.IsKnown():
 		return fmt.Errorf("%w at an unknown address", ErrWrites)
 	case !r.isOwn(at.V):
 		return fmt.Errorf("%w at %#x", ErrWrites, at.V)
+	case perhaps:
+		v = Value{}
 	}
 	r.Write(at.V, v, size)
 	return nil
@@ -186,13 +188,8 @@ func (r *run) Call(to Value) error {
 		return fmt.Errorf("a call %w", ErrOpaque)
 	}
 	back := r.PC
-	if r.ABI.LinkBytes == 0 {
-		r.Regs[r.ABI.Link] = Number(back)
-	} else {
-		r.SP().V -= r.ABI.LinkBytes
-		if err := r.Store(*r.SP(), Number(back), 8, false); err != nil {
-			return err
-		}
+	if err := r.PushReturn(back, r); err != nil {
+		return err
 	}
 	r.frames = append(r.frames, frame{back, r.SP().V})
 	r.PC = to.V

@@ -97,9 +97,12 @@ func (e *Ending) Load(at Value, size uint8) (Value, error) {
 }
 
 // Store buffers a write.
-func (e *Ending) Store(at, v Value, size uint8, _ bool) error {
-	if !at.IsKnown() {
+func (e *Ending) Store(at, v Value, size uint8, perhaps bool) error {
+	switch {
+	case !at.IsKnown():
 		return ErrOpaque
+	case perhaps:
+		v = Value{}
 	}
 	e.m.Write(at.V, v, size)
 	v = v.Extend(size, false)

@@ -30,10 +30,9 @@ var errBody = errors.New("the body of the function")
 
 // ReadEntry follows the instructions of the function at entry that make its frame: up to pc, or to the first branch,
 // call or store to other memory. ok is false if no register keeps an address of the frame, and on architectures whose
-// code analysis was not verified or whose calls do not push the return address.
+// calls do not push the return address.
 func ReadEntry(a callbacks.Arch, mem callbacks.Memory, entry, pc uint64) (f EntryFrame, ok bool) {
-	facts := arch.Of(a)
-	if !facts.Verified || facts.HasLinkRegister() {
+	if arch.Of(a).HasLinkRegister() {
 		return EntryFrame{}, false
 	}
 	code, err := lift.NewDecoder(a, mem)
@@ -112,8 +111,8 @@ func (r *entryRun) Load(at Value, size uint8) (Value, error) {
 }
 
 // Store keeps what the function stores in its frame.
-func (r *entryRun) Store(at, v Value, size uint8, _ bool) error {
-	if !at.IsKnown() || at.V >= r.end || r.end-at.V > maxEntryFrame {
+func (r *entryRun) Store(at, v Value, size uint8, perhaps bool) error {
+	if perhaps || !at.IsKnown() || at.V >= r.end || r.end-at.V > maxEntryFrame {
 		return errBody
 	}
 	r.Write(at.V, v, size)

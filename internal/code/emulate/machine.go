@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
@@ -24,29 +25,13 @@ func newMachine(abi *lift.Convention, pc uint64) Machine {
 	return Machine{PC: pc, ABI: abi, Written: map[uint64]Byte{}}
 }
 
-// The condition flags in x86-64's rflags.
-const (
-	x86Carry    = 1 << 0
-	x86Zero     = 1 << 6
-	x86Sign     = 1 << 7
-	x86Overflow = 1 << 11
-)
-
 // NewThread returns a machine with the registers of a thread.
 func NewThread(abi *lift.Convention, regs *callbacks.Registers) Machine {
 	m := newMachine(abi, regs.PC())
 	if regs.ThreadPointer != 0 {
 		m.ThreadPointer = Number(regs.ThreadPointer)
 	}
-	if regs.Flags != 0 { // of x86-64: the condition flags of aarch64 are not kept
-		given := uint64(0)
-		for bit, set := range [...]bool{
-			regs.Flags&x86Overflow != 0, regs.Flags&x86Carry == 0, regs.Flags&x86Zero != 0, regs.Flags&x86Sign != 0,
-		} {
-			if set {
-				given |= 1 << bit
-			}
-		}
+	if given, known := arch.Conditions(regs); known {
 		m.Flags = Flags{Kind: lift.FlagsGiven, A: Number(given)}
 	}
 	for r := range abi.General {
@@ -131,6 +116,16 @@ func (m *Machine) Write(addr uint64, v Value, size uint8) {
 		}
 		m.Written[addr+i] = c
 	}
+}
+
+// PushReturn records the return address of a call, on the stack or in the link register.
+func (m *Machine) PushReturn(to uint64, p Policy) error {
+	if m.ABI.LinkBytes == 0 {
+		m.Regs[m.ABI.Link] = Number(to)
+		return nil
+	}
+	m.SP().V -= m.ABI.LinkBytes
+	return p.Store(*m.SP(), Number(to), uint8(m.ABI.LinkBytes), false)
 }
 
 // PassCall makes all state unknown that a called function may change, except memory.

@@ -14,7 +14,7 @@ var ErrOpaque = errors.New("depends on code that was not followed")
 type Policy interface {
 	// Load returns size bytes at an address.
 	Load(at Value, size uint8) (Value, error)
-	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written; v is then unknown.
+	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written.
 	Store(at, v Value, size uint8, perhaps bool) error
 	// Branch continues at an address if the condition holds, otherwise at PC, the next instruction.
 	Branch(c Truth, to uint64) error
@@ -46,16 +46,42 @@ func (m *Machine) Step(code *lift.Decoder, p Policy) error {
 			if err := p.Skip(c); err != nil {
 				return err
 			}
-			if !c.Known {
-				return ErrOpaque
-			}
-			if c.Holds {
-				i += int(u.Scale)
-			}
+			return m.skip(in.Uops[i+1:], int(u.Scale), c, p)
 		default:
 			if err := m.execute(u, p); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// skip executes the rest of an instruction, without its first n micro-operations if a condition holds. The condition's
+// origins are those of the flags, too. If it is unknown, so is all that the rest sets.
+func (m *Machine) skip(rest []lift.Uop, n int, c Truth, p Policy) error {
+	if c.Known && c.Holds {
+		rest = rest[n:]
+	}
+	for i := range rest {
+		u := &rest[i]
+		switch {
+		case u.Code == lift.UopEnd && c.Known:
+			return nil
+		case u.Code == lift.UopEnd:
+			continue
+		case u.Code != lift.UopSet && u.Code != lift.UopFlags:
+			return ErrOpaque
+		}
+		if err := m.execute(u, p); err != nil {
+			return err
+		}
+		switch {
+		case u.Code == lift.UopSet && !c.Known:
+			m.Regs[u.Dst] = Value{From: m.Regs[u.Dst].From | c.From}
+		case u.Code == lift.UopFlags && !c.Known:
+			m.Flags = Flags{}
+		case u.Code == lift.UopFlags:
+			m.Flags.A.From |= c.From
 		}
 	}
 	return nil
@@ -75,7 +101,11 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 	case lift.UopLoad:
 		m.Regs[u.Dst], err = p.Load(m.operand(u.A), u.Size)
 	case lift.UopStore, lift.UopPush:
-		err = p.Store(m.operand(u.A), m.operand(u.B), u.Size, false)
+		v := m.operand(u.B)
+		if u.MayFail {
+			v = m.Regs[u.Dst]
+		}
+		err = p.Store(m.operand(u.A), v, u.Size, u.MayFail)
 	case lift.UopExchange:
 		err = m.exchange(u, p)
 	case lift.UopFlags:

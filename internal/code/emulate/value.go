@@ -126,7 +126,7 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 		return Truth{}
 	case f.Kind == lift.FlagsGiven:
 		holds, known := cc.HoldsGiven(a.V)
-		return Truth{Holds: holds, Known: known}
+		return Truth{Holds: holds, Known: known, From: a.From}
 	case f.Kind == lift.FlagsBit && cc.Bit:
 		a, b, size = compute(lift.OpAnd, compute(lift.OpShr, a, b), Number(1)), Number(0), 8
 	case f.Kind == lift.FlagsUnknown || f.Kind == lift.FlagsBit || cc.Bit && !carry:
@@ -143,7 +143,10 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 	}
 	from := a.From | b.From
 	a, b = a.Extend(size, op.Signed()), b.Extend(size, op.Signed())
-	if !a.IsKnown() || !b.IsKnown() {
+	switch differ := (a.V^b.V)&a.Known&b.Known != 0; {
+	case differ && (op == lift.EQ || op == lift.NE):
+		return Truth{op == lift.NE, true, from}
+	case !a.IsKnown() || !b.IsKnown():
 		return Truth{From: from}
 	}
 	return Truth{op.Holds(a.V, b.V), true, from}

@@ -247,6 +247,9 @@ func (l *a64lift) exclusive() {
 	default: // STXR, STXP: it is unknown whether they store
 		l.locked = true
 		l.unknownStore(size << l.field(21, 1))
+		if store := &l.uops[len(l.uops)-1]; l.field(21, 1) == 0 && l.rd() != a64SP {
+			store.MayFail, store.Dst = true, l.rd()
+		}
 		l.forget(l.rm())
 	}
 }

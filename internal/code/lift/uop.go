@@ -21,7 +21,7 @@ const (
 	UopBinary                 // dst = the low size bytes of (a op b), zero-extended
 	UopAddress                // dst = base + index*scale + displacement (+ thread pointer)
 	UopLoad                   // dst = size bytes at a
-	UopStore                  // size bytes at a = b
+	UopStore                  // size bytes at a = b; see Uop.MayFail
 	UopPush                   // same as UopStore, for a register that is restored later
 	UopExchange               // old = size bytes at a; if they equal dst, size bytes at a = b; dst = old
 	UopFlags                  // set the flags of kind flags for (a, b)
@@ -77,8 +77,10 @@ type Uop struct {
 	CC     Condition
 	A, B   Operand // for UopAddress: base and index
 	Scale  uint8
-	TLS    bool   // for UopAddress: add the thread pointer
-	Disp   uint64 // for UopAddress
+	TLS    bool // for UopAddress: add the thread pointer
+	// MayFail is set if it is unknown whether UopStore stores: if it does, it stores dst. B is then unknown.
+	MayFail bool
+	Disp    uint64 // for UopAddress
 }
 
 // Condition is a test of the flags, expressed as a comparison of the values that the flags were computed from

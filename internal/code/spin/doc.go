@@ -15,6 +15,4 @@
 // Memory is read only if the code can return to an earlier state at all: it is first executed with all values
 // from memory unknown, and must then use the same addresses each time. Most working threads are recognized in
 // this way by their code alone.
-//
-// x86-64 only.
 package spin

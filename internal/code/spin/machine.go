@@ -6,12 +6,10 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
-
-// redZone is the number of bytes below the stack pointer that a function may use (System V ABI of x86-64).
-const redZone = 128
 
 // machine is the state of a thread at one point, and the policy by which an explorer follows it. The origins of
 // its values are words of the explorer.
@@ -20,6 +18,7 @@ type machine struct {
 	e      *explorer
 	jumped bool    // the last instruction jumped within its function
 	depth  int     // calls minus returns since the start
+	signed uint64  // the bits of return addresses that may have a pointer authentication code
 	call   *callAt // of the present function; nil if it was called before the start
 	reads  map[uint64]readAt
 }
@@ -40,7 +39,7 @@ type readAt struct {
 
 func (e *explorer) newMachine(regs *callbacks.Registers) *machine {
 	m := emulate.NewThread(e.cfg.Code.Lifter.Convention(), regs)
-	return &machine{Machine: m, e: e, reads: map[uint64]readAt{}}
+	return &machine{Machine: m, e: e, signed: regs.PACMask, reads: map[uint64]readAt{}}
 }
 
 func (m *machine) clone() *machine {
@@ -53,6 +52,10 @@ func (m *machine) clone() *machine {
 func (m *machine) moveTo(e *explorer) {
 	m.e = e
 	m.ForgetOrigins()
+	for at, b := range m.Written {
+		b.From = beforeLoop
+		m.Written[at] = b
+	}
 }
 
 // tidy forgets state that no code uses again: the memory below the stack, and the flags.
@@ -64,7 +67,7 @@ func (m *machine) tidy() {
 	if !m.SP().IsKnown() {
 		return
 	}
-	low := m.SP().V - redZone
+	low := m.SP().V - arch.Of(m.e.cfg.Code.Arch).RedZone
 	for at := range m.Written {
 		if at < low && m.e.cfg.Own(at) {
 			delete(m.Written, at)
@@ -121,17 +124,25 @@ func (m *machine) Jump(to emulate.Value, direct bool) error {
 	m.jumped = direct
 	switch {
 	case !to.IsKnown() && m.e.dry: // through a library's procedure linkage table
-		m.passOver(emulate.Value{})
-		return m.Return()
+		return m.returnWith(emulate.Value{})
 	case !to.IsKnown():
 		return errLeaves
 	}
 	if result, ok, err := m.result(to.V); ok || err != nil {
-		m.passOver(result)
-		return errors.Join(err, m.Return())
+		return errors.Join(err, m.returnWith(result))
 	}
 	m.PC = to.V
 	return nil
+}
+
+// returnWith passes over the function that the code has jumped to, and returns from it with a result.
+func (m *machine) returnWith(result emulate.Value) error {
+	link := m.Regs[m.ABI.Link]
+	m.passOver(result)
+	if m.ABI.LinkBytes == 0 {
+		m.Regs[m.ABI.Link] = link
+	}
+	return m.Return()
 }
 
 // Call follows a call, or skips it.
@@ -149,10 +160,9 @@ func (m *machine) Call(to emulate.Value) error {
 		m.passOver(result)
 		return err
 	}
-	m.SP().V -= m.ABI.LinkBytes
 	m.call = &callAt{pc: m.At, arg: m.Regs[m.ABI.Args[0]], depth: m.depth, caller: m.call}
 	m.depth++
-	err := m.Store(*m.SP(), emulate.Number(m.PC), 8, false)
+	err := m.PushReturn(m.PC, m)
 	m.PC = to.V
 	return err
 }
@@ -179,16 +189,22 @@ func (m *machine) result(entry uint64) (emulate.Value, bool, error) {
 
 // Return leaves a function.
 func (m *machine) Return() error {
-	to, err := m.Load(*m.SP(), 8)
-	if err != nil || !to.IsKnown() {
+	to := m.Regs[m.ABI.Link]
+	if size := m.ABI.LinkBytes; size > 0 {
+		var err error
+		if to, err = m.Load(*m.SP(), uint8(size)); err != nil {
+			return errLeaves
+		}
+		m.SP().V += size
+	}
+	if !to.IsKnown() {
 		return errLeaves
 	}
-	m.SP().V += m.ABI.LinkBytes
 	m.depth--
 	if m.call != nil {
 		m.call = m.call.caller
 	}
-	m.PC = to.V
+	m.PC = to.V &^ m.signed
 	return nil
 }
 
@@ -197,6 +213,9 @@ func (m *machine) Load(at emulate.Value, size uint8) (emulate.Value, error) {
 	e := m.e
 	if !at.IsKnown() || size > 8 {
 		return emulate.Value{From: at.From}, nil
+	}
+	if arch.ReadsSettled(e.cfg.Code.Arch, e.cfg.Mem, m.At, size) {
+		return e.constant(at.V, size)
 	}
 	own := e.cfg.Own(at.V)
 	if e.dry && !own {
@@ -230,6 +249,9 @@ func (m *machine) Store(at, v emulate.Value, size uint8, perhaps bool) error {
 	case !at.IsKnown() || size > 64:
 		return errLeaves
 	case e.cfg.Own(at.V):
+		if perhaps {
+			v = emulate.Value{}
+		}
 		m.Write(at.V, v, size)
 		for i := range uint64(size) {
 			e.own[at.V+i] = true
@@ -239,7 +261,7 @@ func (m *machine) Store(at, v emulate.Value, size uint8, perhaps bool) error {
 		return nil
 	case e.dry:
 		return e.sameAddress(at.V, m.At)
-	case perhaps:
+	case perhaps && !v.Extend(size, false).IsKnown():
 		return errLeaves
 	case size > 8 || !v.Extend(size, false).IsKnown():
 		return m.overwrite(at.V, size)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
@@ -22,10 +21,14 @@ const (
 	maxRounds       = 8    // after that, values that differ between rounds are made unknown
 	maxDryRounds    = 1    // the same in a dry run: real counters have used other addresses by then
 	maxLater        = 4    // rounds in which further words may turn out to decide a branch
-	maxWords        = 64   // bits of Origins
+	maxWords        = 63   // bits of Origins, without beforeLoop
 	maxWritten      = 16   // words visible to other threads
 	maxAgain        = 200  // instructions before a spinning thread reads a word again
 )
+
+// beforeLoop is the origin of memory of the thread's own that it has written on the way to the loop. Another thread may
+// find its address, and change it, as in a queue of waiting threads.
+const beforeLoop emulate.Origins = 1 << maxWords
 
 // Config contains the sources of code, memory and names.
 type Config struct {
@@ -88,9 +91,6 @@ func (w Word) Overlaps(o Word) bool { return w.Contains(o.Address) || o.Contains
 
 // Find returns the loop in which a thread with these registers spins, or nil.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
-	if !arch.Of(regs.Arch).Verified {
-		return nil
-	}
 	if !cfg.Waits && !comesBack(cfg, regs) {
 		return nil
 	}
@@ -103,7 +103,11 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if ok && e.outer.depth < e.loop.depth { // it returned to a state in a function that the loop calls
 		e, ok = followLoop(cfg, e.outer)
 	}
-	if !ok || e.deciding == 0 && e.readsShared() {
+	// A word that it writes only on the way to the loop may be the one that another thread waits for.
+	early := slices.ContainsFunc(first.written, func(w Word) bool {
+		return !slices.ContainsFunc(e.written, w.Overlaps)
+	})
+	if !ok || early || e.deciding == 0 && e.readsShared() {
 		return nil
 	}
 	return &Loop{PC: e.loop.PC, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own,
@@ -126,11 +130,15 @@ func comesBack(cfg *Config, regs *callbacks.Registers) bool {
 }
 
 // followLoop follows a loop from one of its states until it returns to it, and until no more words decide its
-// branches: a word read in one round may decide a branch of the next.
+// branches: a word read in one round may decide a branch of the next. It fails if a branch depends on memory of the
+// thread's own that was last written on the way to the loop: the loop may end when it is written again.
 func followLoop(cfg *Config, from *machine) (*explorer, bool) {
 	e := newExplorer(cfg, false)
 	from.moveTo(e)
 	for round := range maxLater {
+		if round == 1 { // each round has written what it writes
+			e.deciding &^= beforeLoop
+		}
 		before := e.deciding
 		e.seen = map[uint64]*point{from.PC: {state: from.clone()}}
 		e.loop = nil
@@ -138,10 +146,10 @@ func followLoop(cfg *Config, from *machine) (*explorer, bool) {
 			return e, false
 		}
 		if from = e.loop; round > 0 && e.deciding == before {
-			return e, true
+			break
 		}
 	}
-	return e, true
+	return e, e.deciding&beforeLoop == 0
 }
 
 // ReadsAgain reports whether a thread will read a word before its current function returns, with the present

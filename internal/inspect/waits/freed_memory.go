@@ -4,14 +4,12 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
-
-// redZone is the number of bytes below the stack pointer that code may use (System V ABI).
-const redZone = 128
 
 // freedMemory finds memory that does not belong to the program any more.
 type freedMemory struct {
@@ -100,7 +98,7 @@ func (f *freedMemory) belowStackPointer(s libc.Stack, addr uint64) string {
 		return ""
 	}
 	regs := n.Registers()
-	if regs == nil || regs.SP() < s.Low || regs.SP() >= s.High || addr >= regs.SP()-redZone {
+	if regs == nil || regs.SP() < s.Low || regs.SP() >= s.High || addr >= regs.SP()-arch.Of(regs.Arch).RedZone {
 		return ""
 	}
 	for _, f := range n.Stack().Frames {

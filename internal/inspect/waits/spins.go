@@ -265,8 +265,8 @@ func (s *spins) functionName(entry uint64) string {
 	return name
 }
 
-// shadowAt is where the address sanitizer keeps the shadow of the memory of the architectures that were tried.
-var shadowAt = map[callbacks.Arch]uint64{callbacks.ArchX86_64: 0x7fff8000}
+// shadowAt is where the address sanitizer keeps the shadow of the memory.
+var shadowAt = map[callbacks.Arch]uint64{callbacks.ArchX86_64: 0x7fff8000, callbacks.ArchAArch64: 1 << 36}
 
 // shadowScale is the binary logarithm of the number of bytes for which the shadow has one.
 const shadowScale = 3

@@ -200,7 +200,7 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 		p.Registers = tr.callerText(st, user, words)
 	default:
 		p.Registers = ownRegisters(*regs) + tr.vectorDigest(n) +
-			tr.frameWords(st, user, regs.SP()-redZone, words.written)
+			tr.frameWords(st, user, regs.SP()-arch.Of(regs.Arch).RedZone, words.written)
 		if x.writes != nil {
 			p.Written = tr.wordValues(x.writes.Written)
 		}
@@ -371,7 +371,7 @@ func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loop
 	}
 	low := uint64(0)
 	if i == 0 && !loop.Calls {
-		low = st.Frames[0].Registers.SP() - redZone
+		low = st.Frames[0].Registers.SP() - arch.Of(tr.waits.target.Arch()).RedZone
 	}
 	out.Kept = tr.wordsDigest(st, i, low, words.written, loop.Writes)
 	return out

@@ -52,14 +52,14 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 }
 
 // errStatic rejects executables with the runtime linked in and without symbols, of an architecture for which the search
-// for the runtime's functions by their code was not verified.
+// for the runtime's functions by their code was not tried.
 func errStatic(a callbacks.Arch) error {
 	return fmt.Errorf("the runtime is linked into an executable for %v without symbols, which is not read yet: %w",
 		a, callbacks.Incompatible)
 }
 
 func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
-	if mod.Main && !arch.Of(t.Arch()).Verified && codeOf(t, mod).low == 0 {
+	if mod.Main && !arch.Of(t.Arch()).LinkedSearch && codeOf(t, mod).low == 0 {
 		return nil, &rtl.Unread{Module: mod, Err: errStatic(t.Arch())}
 	}
 	loc, err := locate(t, mod, o)

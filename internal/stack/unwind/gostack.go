@@ -193,7 +193,7 @@ func (w *walk) changeStack() error {
 // followCode emulates the code of a function without table from the return address to its end, if
 // it only undoes the stack changes of its start.
 func (w *walk) followCode(f *Frame) bool {
-	if f.Exact || !arch.Of(w.arch).Verified {
+	if f.Exact {
 		return false
 	}
 	m := emulate.Ending{Regs: f.Registers, Mem: w.mem}

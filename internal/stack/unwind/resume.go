@@ -27,10 +27,10 @@ type Witness struct {
 // run time, has no tables. A possible caller is a word of the stack that points after a call through a pointer, into
 // code with tables. The nearest one is taken from which the tables lead to the start of the thread, or to other code
 // without tables, where the search is repeated; each return address must follow a call, and the witness must agree
-// with the frames. The first frame after a gap is HowScan. It returns false if no stack was found, and for an
-// architecture on which that was not verified.
+// with the frames. The first frame after a gap is HowScan. It returns false if no stack was found, and on architectures
+// whose calls do not push the return address.
 func (u *Unwinder) Resume(frames []Frame, max int, is Witness) ([]Frame, bool) {
-	if !arch.Of(u.arch).Verified || len(frames) == 0 {
+	if arch.Of(u.arch).HasLinkRegister() || len(frames) == 0 {
 		return nil, false
 	}
 	if max <= 0 || max > MaxFrames {

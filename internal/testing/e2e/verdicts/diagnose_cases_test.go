@@ -22,8 +22,8 @@ func expectations() []expectation {
 		forkedChildren(), teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
 		tailLocks(),
-		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), handlers(),
-		lockingHandlers(), outside(), libraryWaits(),
+		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), healthySpins(),
+		handlers(), lockingHandlers(), outside(), libraryWaits(),
 		queuedSignals(), detachedTasks())
 }
 

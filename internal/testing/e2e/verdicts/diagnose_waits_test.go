@@ -54,6 +54,14 @@ func spinLocks() []expectation {
 		says: []string{"pthread_spin_lock in post"}}, "2", "1")...)
 }
 
+// healthySpins returns programs whose threads spin for each other again and again, and make progress.
+func healthySpins() (out []expectation) {
+	for way := range 21 {
+		out = append(out, expectation{program: "healthy_spinning", args: []string{strconv.Itoa(way)}})
+	}
+	return out
+}
+
 // lockPointers returns hangs of locks that functions take through a pointer in a variable, and healthy twins.
 func lockPointers() []expectation {
 	e := expectation{program: "verdict_lock_pointer", never: "libgomp-sid"}

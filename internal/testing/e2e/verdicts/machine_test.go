@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -55,9 +53,6 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 	if l.Stripped() {
 		e = e.withoutNames()
 	}
-	if e.needsVerified() && !arch.Of(callbacks.ArchAArch64).Verified {
-		e = expectation{program: e.program, args: e.args, env: e.env, bare: e.bare} // no verdict
-	}
 	var looks [][]string
 	if !e.crash {
 		looks = [][]string{{"diagnose", "--json", e2e.MachineBudget}}
@@ -92,13 +87,6 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 			e.judge(t, l.Lane, status, pic, filepath.Base(core))
 		})
 	}
-}
-
-// needsVerified reports whether the verdict depends on an analysis that is not tried on aarch64, as docs/verdicts says:
-// of spinning threads, or of the stack of a thread that has ended.
-func (e expectation) needsVerified() bool {
-	return e.kind == picture.VerdictSpinning ||
-		e.program == "verdict_lock_freed" && e.kind != "" && e.args[0] == "6"
 }
 
 // needsArenas reports whether a freed block is used again if all threads share an arena, as they do in the machine.

@@ -1,0 +1,129 @@
+// Loops that wait for a word that another thread writes (spins_), loops that end or do more (leaves_), and loops that
+// wait, after a write that others may wait for (enters_). Each has the memory that its thread would find.
+#define LOAD(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SWAP(p, v) __atomic_exchange_n(p, v, __ATOMIC_ACQUIRE)
+#define ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL)
+#define OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
+
+int flag, ready = 1, gate = 1, open, turn = 3, serving = 7, ticket = 8;
+unsigned char small;
+unsigned long wide = 5;
+int count, rounds, many[4096];
+struct node {
+	struct node *next;
+	int value;
+} last = {0, 1}, middle = {&last, 2}, list = {&middle, 3};
+
+#ifdef __aarch64__
+#define PAUSE() __asm__ volatile("yield")
+static inline unsigned long now(void) {
+	unsigned long t;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+}
+#else
+#define PAUSE() __asm__ volatile("pause")
+static inline unsigned long now(void) { return __builtin_ia32_rdtsc(); }
+#endif
+
+static int exchange(int *at, int expected, int wanted) {
+	return __atomic_compare_exchange_n(at, &expected, wanted, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) int get(int *at) { return LOAD(at); }
+__attribute__((noinline)) int deeper(int *at, int n) { return get(at) + n; }
+
+void spins_flag(void) { while (!LOAD(&flag)) {} }
+void spins_volatile(void) { while (!*(volatile int *)&flag) {} }
+void spins_small(void) { while (LOAD(&small) != 1) PAUSE(); }
+void spins_wide(void) { while (LOAD(&wide) < 6) {} }
+void spins_either(void) { while (!LOAD(&flag) || LOAD(&gate)) {} }
+void spins_both(void) { while (!LOAD(&flag) && LOAD(&gate) == 1) {} }
+void spins_three(void) { while ((LOAD(&flag) == 0 && LOAD(&gate) == 1) || LOAD(&turn) == 3) {} }
+void spins_bits(void) { while (!(LOAD(&turn) & 4)) {} }
+void spins_less(void) { while (LOAD(&turn) < 9) {} }
+void spins_test_and_set(void) { while (SWAP(&gate, 1)) {} }
+void spins_read_first(void) { while (LOAD(&gate) || SWAP(&gate, 1)) PAUSE(); }
+void spins_exchange(void) { while (!exchange(&gate, 0, 1)) {} }
+void spins_or(void) { while (OR(&gate, 1) != 0) {} }
+void spins_ticket(void) { int mine = ticket; while (LOAD(&serving) != mine) PAUSE(); }
+void spins_call(void) { while (!get(&flag)) {} }
+void spins_deep(void) { while (deeper(&flag, 2) == 2) {} }
+void spins_counting(void) { volatile long n = 0; while (!LOAD(&flag)) n++; }
+void spins_switch(void) {
+	for (;;) {
+		switch (LOAD(&turn)) {
+		case 0: return;
+		case 1: case 2: case 4: case 5: PAUSE(); return;
+		case 6: get(&flag); return;
+		default: PAUSE();
+		}
+	}
+}
+void spins_nested(void) {
+	while (!LOAD(&flag)) {
+		for (volatile int i = 0; i < 5; i++) PAUSE();
+	}
+}
+
+void leaves_limit(void) { for (int i = 0; i < 1000000 && !LOAD(&flag); i++) PAUSE(); }
+void leaves_memory_limit(void) { while (!LOAD(&flag) && rounds++ < 1000000) {} }
+void leaves_ready(void) { while (!LOAD(&ready)) {} }
+void leaves_one(void) { while (!LOAD(&flag) && !LOAD(&ready)) {} }
+void leaves_swap(void) { while (SWAP(&open, 1)) {} }
+void leaves_exchange(void) { while (!exchange(&open, 0, 1)) {} }
+void leaves_add(void) { while (ADD(&count, 1) < 1000) {} }
+void leaves_loop_of_exchanges(void) {
+	for (;;) {
+		int old = LOAD(&count);
+		if (exchange(&count, old, old + 1)) return;
+	}
+}
+void leaves_time(void) { unsigned long end = now() + 1000000; while (!LOAD(&flag) && now() < end) {} }
+void leaves_backoff(void) {
+	for (int n = 1; !LOAD(&flag) && n < 1 << 20; n *= 2) {
+		for (volatile int i = 0; i < n; i++) PAUSE();
+	}
+}
+void leaves_list(void) { for (struct node *n = &list; n && !LOAD(&flag); n = n->next) PAUSE(); }
+void leaves_stores(void) { for (int i = 0; !LOAD(&flag); i++) *(volatile int *)&many[i % 4096] = i; }
+void leaves_call(void) { while (!get(&ready)) {} }
+void leaves_taking_turns(void) {
+	for (int i = 0; i < 100; i++) {
+		while (LOAD(&turn) != 3) PAUSE();
+		__atomic_store_n(&turn, 3, __ATOMIC_RELEASE);
+		ADD(&count, 1);
+	}
+}
+
+__attribute__((noinline)) void enter(void) { PAUSE(); }
+
+struct waiter {
+	int locked;
+	struct waiter *after;
+} *tail;
+
+void enters_queue(void) {
+	enter();
+	struct waiter mine = {1, 0};
+	struct waiter *before = SWAP(&tail, &mine);
+	if (before) __atomic_store_n(&before->after, &mine, __ATOMIC_RELEASE);
+	while (LOAD(&mine.locked)) PAUSE();
+}
+void enters_queue_again(void) {
+	int mine = 0;
+	*(int *volatile *)&many = &mine;
+	for (;;) {
+		enter();
+		__atomic_store_n(&mine, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+		while (LOAD(&mine)) PAUSE();
+	}
+}
+void enters_with_answer(void) {
+	enter();
+	__atomic_store_n(&ready, 2, __ATOMIC_RELEASE);
+	while (!LOAD(&flag)) PAUSE();
+}
+
+int main(void) { return 0; }

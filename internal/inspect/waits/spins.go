@@ -298,10 +298,21 @@ func (s *spins) sharedMapping(addr uint64) (shared, known bool) {
 	for _, m := range stacks.MappingsOf(s.target) {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
 			private := m.File == "" || strings.HasPrefix(m.File, "[") && !strings.HasPrefix(m.File, "[anon_shmem:")
-			return !private && s.code.ModuleOf(addr) == nil, true
+			return !private && !s.isModuleData(m, addr), true
 		}
 	}
 	return false, false
+}
+
+// isModuleData reports whether a mapping is of the module around an address. Between the segments of a module, other
+// memory may be mapped, too.
+func (s *spins) isModuleData(m callbacks.Mapping, addr uint64) bool {
+	mod := s.code.ModuleOf(addr)
+	if mod == nil {
+		return false
+	}
+	first := libc.MappingAt(stacks.MappingsOf(s.target), mod.Low.Offset)
+	return first == nil || first.File == m.File
 }
 
 // frameAt returns the code at pc as a frame.

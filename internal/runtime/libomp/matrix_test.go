@@ -71,7 +71,7 @@ func withoutRelease(release int) rtl.Driver {
 // TestUnknownReleases compares each release with its threads' output, with a table that lacks the release's row.
 func TestUnknownReleases(t *testing.T) {
 	for _, major := range omptest.Today(t, []int{11, 13, 14, 15, 16, 17, 18, 19, 23}) {
-		count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "core",
+		count := omptest.RecordSupport(t, omptest.SupportPart{Runtime: "libomp", Release: major, Target: "core",
 			Build: "without its row"})
 		for _, program := range programs {
 			if !omptest.Turn(1, fmt.Sprint(major), program) {

@@ -24,27 +24,24 @@ const supportFile = "testdata/support.jsonl"
 func supportRows(t *testing.T) []omptest.SupportRow {
 	t.Helper()
 	text := readFile(t, supportFile)
-	newest := map[omptest.SupportRow]omptest.SupportRow{}
+	var all []omptest.SupportRow
 	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var row omptest.SupportRow
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatalf("%s: %v in %s", supportFile, err, lines.Text())
 		}
-		key := row
-		key.Cases, key.Failed, key.Date = 0, 0, ""
-		if row.Date >= newest[key].Date {
-			newest[key] = row
-		}
+		all = append(all, row)
 	}
-	var rows []omptest.SupportRow
-	for _, row := range newest {
-		rows = append(rows, row)
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
 	}
+	rows := omptest.MergeSupport(all)
 	slices.SortFunc(rows, func(a, b omptest.SupportRow) int {
 		return cmp.Or(slices.Index(runtimeOrder, a.Runtime)-slices.Index(runtimeOrder, b.Runtime), a.Release-b.Release,
 			-strings.Compare(a.Arch, b.Arch), strings.Compare(a.Target, b.Target), strings.Compare(a.Test, b.Test),
-			strings.Compare(a.Build, b.Build))
+			strings.Compare(a.Build, b.Build), strings.Compare(a.Date, b.Date))
 	})
 	if *update {
 		var out strings.Builder
@@ -140,8 +137,9 @@ func buildRows(rows []omptest.SupportRow) (out [][]string) {
 // runsOf returns the sentence with the days of the runs that the table is from, and the number of parts without one.
 func runsOf(rows []omptest.SupportRow) string {
 	var days []string
-	missing := 0
+	missing, parts := 0, map[omptest.SupportPart]bool{}
 	for _, row := range rows {
+		parts[row.SupportPart] = true
 		if row.Cases == 0 {
 			missing++
 		} else if !slices.Contains(days, row.Date) {
@@ -153,8 +151,8 @@ func runsOf(rows []omptest.SupportRow) string {
 	if missing == 0 {
 		return text + ", which covered all parts."
 	}
-	return fmt.Sprintf("%s. They covered %d of %d parts: the other %d are *not run*.", text, len(rows)-missing,
-		len(rows), missing)
+	return fmt.Sprintf("%s. They covered %d of %d parts: the other %d are *not run*.", text, len(parts)-missing,
+		len(parts), missing)
 }
 
 // supportCell returns the results for a kind of target, and lowers oldest to the oldest date of these.

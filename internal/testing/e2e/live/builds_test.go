@@ -168,7 +168,7 @@ func TestOddBuilds(t *testing.T) {
 			}
 			exe, runtime := filepath.Join(t.TempDir(), "program"), b.runtime(t)
 			b.build(t, filepath.Join("testdata", source), exe)
-			row := omptest.SupportRow{Runtime: b.family, Release: runtime.Major, Target: "build", Build: b.name}
+			row := omptest.SupportPart{Runtime: b.family, Release: runtime.Major, Target: "build", Build: b.name}
 			if b.family == "libgomp.a" {
 				row.Release = 0
 			}

@@ -46,9 +46,9 @@ func gompLives(t *testing.T) []gompLive {
 }
 
 // supportRow returns the row of this way in the table of tested runtimes.
-func (v gompLive) supportRow(t *testing.T) omptest.SupportRow {
+func (v gompLive) supportRow(t *testing.T) omptest.SupportPart {
 	t.Helper()
-	row := omptest.SupportRow{Runtime: "libgomp", Release: v.runtime.Major, Target: "process", Build: v.name}
+	row := omptest.SupportPart{Runtime: "libgomp", Release: v.runtime.Major, Target: "process", Build: v.name}
 	if v.runtime.Lib == "" {
 		row.Runtime, row.Release = "libgomp.a", omptest.Libgomp(t).Major
 	}

@@ -26,7 +26,7 @@ func TestLiveMatrix(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
 			t.Parallel()
-			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "process",
+			count := omptest.RecordSupport(t, omptest.SupportPart{Runtime: "libomp", Release: major, Target: "process",
 				Build: "O1"})
 			for _, s := range e2e.Situations {
 				if s.Segv || strings.HasPrefix(s.Program, "crash_") { // they kill themselves
@@ -52,7 +52,7 @@ func TestLiveOldReleases(t *testing.T) {
 	omptest.NeedsMore(t, "runtimes of other releases")
 	for _, major := range []int{9, 11, 13} {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
-			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "process",
+			count := omptest.RecordSupport(t, omptest.SupportPart{Runtime: "libomp", Release: major, Target: "process",
 				Build: "few"})
 			for _, program := range []string{"barrier", "critical", "lock_cycle", "nested", "taskwait"} {
 				t.Run(program, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 				defer omptest.RecordSupport(t, row)(t)
 			}
 			if name == "foreign" {
-				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "other", Target: "core", Build: name})(t)
+				defer omptest.RecordSupport(t, omptest.SupportPart{Runtime: "other", Target: "core", Build: name})(t)
 			}
 			files, err := omptest.UnpackGolden(e2e.GoldenDir, name, t.TempDir())
 			if err != nil {
@@ -51,8 +51,8 @@ func TestGolden(t *testing.T) {
 }
 
 // supportOfGolden returns the row of support.md that a golden core of a machine for aarch64 counts for.
-func supportOfGolden(name string) (omptest.SupportRow, bool) {
-	row := omptest.SupportRow{Runtime: "libgomp", Release: 12, Arch: "aarch64", Target: "core", Build: name}
+func supportOfGolden(name string) (omptest.SupportPart, bool) {
+	row := omptest.SupportPart{Runtime: "libgomp", Release: 12, Arch: "aarch64", Target: "core", Build: name}
 	for _, c := range machineGoldens() {
 		if c.name == name {
 			row.Runtime, row.Release = c.family, c.major

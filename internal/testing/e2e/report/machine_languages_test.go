@@ -29,7 +29,7 @@ func TestMachineLanguages(t *testing.T) {
 	}{{"libgomp", 12, omptest.GCC}, {"libomp", 16, omptest.LLVM}} {
 		runtime, _ := omptest.MachineRuntime(r.family, r.major)
 		run := omptest.Run{Runtime: runtime, Env: []string{"OMP_NUM_THREADS=" + fmt.Sprint(teamSize)}}
-		row := omptest.SupportRow{Runtime: r.family, Release: r.major, Arch: "aarch64"}
+		row := omptest.SupportPart{Runtime: r.family, Release: r.major, Arch: "aarch64"}
 		for _, l := range []struct {
 			name  string
 			look  func() *omptest.MachineLook

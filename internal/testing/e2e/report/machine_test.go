@@ -21,7 +21,7 @@ func TestMachineReports(t *testing.T) {
 	m := omptest.StartMachine(t, e2e.MachineOptions(t))
 	for _, l := range lanes {
 		t.Run(l.String(), func(t *testing.T) {
-			row := omptest.SupportRow{Runtime: l.Family, Release: l.Major(), Arch: "aarch64", Build: l.String()}
+			row := omptest.SupportPart{Runtime: l.Family, Release: l.Major(), Arch: "aarch64", Build: l.String()}
 			if l.Static {
 				row.Runtime += ".a"
 			}
@@ -30,9 +30,9 @@ func TestMachineReports(t *testing.T) {
 				stripped = ", stripped"
 			}
 			row.Target = "core" + stripped
-			core := omptest.RecordSupport(t, row)
+			core := omptest.RecordPrograms(t, row)
 			row.Target = "process" + stripped
-			process := omptest.RecordSupport(t, row)
+			process := omptest.RecordPrograms(t, row)
 			for _, s := range e2e.Situations {
 				if !programs.MatchString(s.Program) ||
 					l.Family == "libgomp" && !slices.Contains(e2e.GompSituations(), s.Program) {
@@ -60,14 +60,14 @@ func TestMachineReports(t *testing.T) {
 					for _, file := range look.Cores() {
 						t.Run(filepath.Base(file), func(t *testing.T) {
 							if file == look.Core {
-								defer core(t)
+								defer core(t, s.Program)
 							}
 							e2e.CheckPicture(t, e2e.Report(t, file, e2e.MachineFlags(m, look)...), &look.Result, lines)
 						})
 					}
 					if !crash {
 						t.Run("process", func(t *testing.T) {
-							defer process(t)
+							defer process(t, s.Program)
 							e2e.CheckPicture(t, e2e.LiveReport(t, look.Answers[0]), &look.Result, lines)
 						})
 					}

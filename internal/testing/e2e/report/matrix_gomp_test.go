@@ -54,7 +54,7 @@ func TestGompReportMatrix(t *testing.T) {
 	for i, v := range gompVariants(t) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			row := omptest.SupportRow{Runtime: "libgomp", Release: cmp.Or(v.runtime.Major, omptest.Libgomp(t).Major),
+			row := omptest.SupportPart{Runtime: "libgomp", Release: cmp.Or(v.runtime.Major, omptest.Libgomp(t).Major),
 				Target: "core", Build: v.name}
 			if v.static {
 				row.Runtime = "libgomp.a"

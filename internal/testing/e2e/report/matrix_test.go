@@ -50,7 +50,7 @@ func TestReportMatrix(t *testing.T) {
 		for _, major := range v.majors {
 			t.Run(fmt.Sprintf("%s/libomp-%d", v.name, major), func(t *testing.T) {
 				t.Parallel()
-				row := omptest.SupportRow{Runtime: "libomp", Release: major, Target: "core", Build: v.name}
+				row := omptest.SupportPart{Runtime: "libomp", Release: major, Target: "core", Build: v.name}
 				if v.build.Strip {
 					row.Target += ", stripped"
 				}
@@ -85,7 +85,7 @@ func TestOldReleases(t *testing.T) {
 	omptest.NeedsMore(t, "runtimes of other releases")
 	for _, major := range []int{9, 11, 13} {
 		for _, strip := range []bool{false, true} {
-			name, row := fmt.Sprintf("libomp-%d", major), omptest.SupportRow{Runtime: "libomp", Release: major,
+			name, row := fmt.Sprintf("libomp-%d", major), omptest.SupportPart{Runtime: "libomp", Release: major,
 				Target: "core", Build: "few"}
 			if strip {
 				name, row.Target = name+"-stripped", row.Target+", stripped"

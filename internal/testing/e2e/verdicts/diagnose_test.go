@@ -67,7 +67,7 @@ var aboutProcessors = []string{"verdict_one_thread", "verdict_oversubscribed"}
 // checkVerdicts checks the verdicts on programs that run in a lane.
 func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 	t.Helper()
-	row := omptest.SupportRow{Runtime: l.Family, Target: "verdicts", Build: l.String()}
+	row := omptest.SupportPart{Runtime: l.Family, Target: "verdicts", Build: l.String()}
 	if omptest.SupportFile() != "" {
 		row.Release = l.Runtime(t).Major
 	}
@@ -76,12 +76,10 @@ func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 		if !e.holdsIn(l) || e.crash && l.Mode == omptest.Live || l.Family == "libgomp" && l.Release != 0 && !inC(t, e) {
 			continue
 		}
-		name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
-			map[bool][]string{true: {"bare"}}[e.bare]), "-")
-		if !l.Turn(name) {
+		if !l.Turn(e.caseName()) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(e.caseName(), func(t *testing.T) {
 			if slices.Contains(aboutProcessors, e.program) {
 				several(t)
 			}
@@ -89,6 +87,15 @@ func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 			e.check(t, l, l.Look(t, e.inLane()))
 		})
 	}
+}
+
+// caseName returns the name of the test of an expectation: its program, with its arguments and variables.
+func (e expectation) caseName() string {
+	words := slices.Concat([]string{e.program}, e.args, e.env)
+	if e.bare {
+		words = append(words, "bare")
+	}
+	return strings.Join(words, "-")
 }
 
 // inC reports whether a program is in C.

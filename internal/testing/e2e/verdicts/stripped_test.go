@@ -55,7 +55,7 @@ func TestStrippedRuntimeInside(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libgomp.a", Release: release,
+					count := omptest.RecordSupport(t, omptest.SupportPart{Runtime: "libgomp.a", Release: release,
 						Target: "process, stripped", Build: kind + level})
 					for _, c := range strippedCases() {
 						t.Run(c.program, func(t *testing.T) {

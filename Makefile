@@ -168,10 +168,10 @@ $(addprefix test-,$(JOBS)): test-%: deps-all
 short: ## run the tests that need only Go, without a compiler or debugger in PATH
 	@.ci/bare $(TESTRUN) -short ./...
 
-# Packages whose tests run for arm64 in an emulator: the code reader, the unwinder, the tables of layouts.
-EMULATED := ./internal/code/arch ./internal/runtime/layout ./internal/stack/unwind
+# Packages whose tests run for arm64 in an emulator: readers of code, cores, files and structures, and the unwinder.
+EMULATED := ./internal/code/... ./internal/runtime/layout ./internal/stack/... ./internal/image/... ./callbacks/... ./corefile
 
-emulated: ## run short tests of some packages for arm64 in qemu-user (half a minute; needs qemu-user)
+emulated: ## run short tests of some packages for arm64 in qemu-user (a few minutes; needs qemu-user)
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./internal/testing/omptest
 	GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -exec qemu-aarch64 $(EMULATED)
 

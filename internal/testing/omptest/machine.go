@@ -359,7 +359,7 @@ const machineScript = `
 rm -rf $home; mkdir -p $home; cd $home; cp $shared/program/* $home; ulimit -c unlimited
 mkfifo ready
 start() {
-  env -i OMPD_READY_FD=3 OMPD_TRUTH=$home/truth.jsonl MALLOC_ARENA_MAX=1 "$@" 3>ready >output 2>&1 </dev/null &
+  env -i OMPD_READY_FD=3 OMPD_TRUTH=$home/truth.jsonl "$@" 3>ready >output 2>&1 </dev/null &
   started=$!
 }
 run

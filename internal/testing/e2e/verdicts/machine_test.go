@@ -29,7 +29,7 @@ func TestMachineVerdicts(t *testing.T) {
 			partly := map[string]bool{} // programs without some of their cases
 			for _, e := range expectations() {
 				switch {
-				case !e.holdsIn(l.Lane) || !inC(t, e) || e.needsArenas():
+				case !e.holdsIn(l.Lane) || !inC(t, e):
 				case programs.MatchString(e.caseName()):
 					chosen = append(chosen, e)
 				default:
@@ -92,11 +92,6 @@ func (e expectation) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Mach
 			e.judge(t, l.Lane, status, pic, filepath.Base(core))
 		})
 	}
-}
-
-// needsArenas reports whether a freed block is used again if all threads share an arena, as they do in the machine.
-func (e expectation) needsArenas() bool {
-	return e.program == "verdict_lock_freed" && e.kind != "" && e.args[0] == "2"
 }
 
 // ignoreBinding removes the verdict on a region of one thread in a forked child: LLVM's runtime for aarch64 binds the

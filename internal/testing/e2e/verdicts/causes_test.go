@@ -20,13 +20,19 @@ import (
 func hangOf(t *testing.T, run omptest.Run) (kinds []picture.VerdictKind, words string) {
 	t.Helper()
 	status, pic := e2e.Diagnose(t, strconv.Itoa(omptest.Start(t, run).PID))
+	kinds, words = hangsIn(pic)
+	if want := len(kinds) > 0; want != (status == cli.ExitFound) {
+		t.Errorf("exit status %d with hangs %v", status, kinds)
+	}
+	return kinds, words
+}
+
+// hangsIn returns the kinds of the hangs in a picture, and the text of its verdicts.
+func hangsIn(pic *picture.Picture) (kinds []picture.VerdictKind, words string) {
 	for _, v := range pic.Verdicts {
 		if diagnose.Hangs(v) {
 			kinds = append(kinds, v.Kind)
 		}
-	}
-	if want := len(kinds) > 0; want != (status == cli.ExitFound) {
-		t.Errorf("exit status %d with hangs %v", status, kinds)
 	}
 	var b bytes.Buffer
 	text.Verdicts(text.New(&b, false, text.NoLimit), pic)

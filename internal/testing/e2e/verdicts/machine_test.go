@@ -45,6 +45,39 @@ func TestMachineVerdicts(t *testing.T) {
 					e.judgeInMachine(t, m, l)
 				})
 			}
+			for _, c := range slices.Concat(fibers(), smallTeams(), queuedTaskSpins(), localSpins()) {
+				if programs.MatchString(c.program) && strings.Contains(l.String(), c.only) && !l.Stripped() {
+					c.judgeInMachine(t, m, l, count)
+				}
+			}
+		})
+	}
+}
+
+// judgeInMachine looks at a program that hangs and at its healthy twin, and at cores of both.
+func (c hangCase) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.MachineLane,
+	count func(*testing.T, string)) {
+	for _, twin := range []bool{false, true} {
+		args, name := c.args, c.program+"-"+c.name
+		if twin {
+			args, name = append(slices.Clone(args), "1"), name+"_healthy"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer count(t, c.program)
+			look := l.InMachine(t, m, e2e.Program{Name: c.program, Args: args, Env: c.env},
+				[]string{"diagnose", "--json", e2e.MachineBudget})
+			t.Run("process", func(t *testing.T) {
+				kinds, words := hangsIn(e2e.LiveReport(t, look.Answers[0]))
+				c.judge(t, kinds, words, twin)
+			})
+			for _, core := range look.Cores() {
+				t.Run(filepath.Base(core), func(t *testing.T) {
+					_, pic := e2e.Diagnose(t, core, e2e.MachineFlags(m, look)...)
+					kinds, words := hangsIn(pic)
+					c.judge(t, kinds, words, twin)
+				})
+			}
 		})
 	}
 }

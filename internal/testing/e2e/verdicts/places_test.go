@@ -37,20 +37,26 @@ func checkHangs(t *testing.T, cases []hangCase) {
 				run.Env = append(run.Env, c.env...)
 				t.Run(name+"/"+handoverName(i, run), func(t *testing.T) {
 					kinds, words := hangOf(t, run)
-					kinds = slices.DeleteFunc(kinds, func(k picture.VerdictKind) bool { // it follows from the other one
-						return k == picture.VerdictBarrierMissing && len(kinds) > 1
-					})
-					switch {
-					case twin && len(kinds) > 0:
-						t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
-					case !twin && !slices.Equal(kinds, []picture.VerdictKind{c.kind}):
-						t.Errorf("hangs %v, want one %s:\n%s", kinds, c.kind, words)
-					case !twin:
-						checkWords(t, words, c.has, c.lacks)
-					}
+					c.judge(t, kinds, words, twin)
 				})
 			}
 		}
+	}
+}
+
+// judge compares the hangs in a report with those of a case, or of its healthy twin.
+func (c hangCase) judge(t *testing.T, kinds []picture.VerdictKind, words string, twin bool) {
+	t.Helper()
+	kinds = slices.DeleteFunc(kinds, func(k picture.VerdictKind) bool { // it follows from the other one
+		return k == picture.VerdictBarrierMissing && len(kinds) > 1
+	})
+	switch {
+	case twin && len(kinds) > 0:
+		t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+	case !twin && !slices.Equal(kinds, []picture.VerdictKind{c.kind}):
+		t.Errorf("hangs %v, want one %s:\n%s", kinds, c.kind, words)
+	case !twin:
+		checkWords(t, words, c.has, c.lacks)
 	}
 }
 
@@ -98,12 +104,14 @@ func TestLocksOfLibraries(t *testing.T) {
 
 // TestLockOfSuspendedFiber looks at a thread that waits for the lock of a fiber which only that thread could continue.
 // In the healthy twin, another thread would continue it.
-func TestLockOfSuspendedFiber(t *testing.T) {
+func TestLockOfSuspendedFiber(t *testing.T) { checkHangs(t, fibers()) }
+
+func fibers() []hangCase {
 	const suspended = "No thread is in code that holds lock chair. A suspended fiber (coroutine) may hold it, which " +
 		"no thread can continue: "
 	const fix = "let no fiber keep a lock while it is suspended (swapcontext)"
 	const kind = picture.VerdictLockOrphaned
-	checkHangs(t, []hangCase{
+	return []hangCase{
 		{
 			name: "fiber", program: "verdict_fiber", args: []string{"0"}, kind: kind,
 			has: []string{suspended + "LWP ", "runs on a stack that is not its own, as a fiber or coroutine does: " +
@@ -114,13 +122,15 @@ func TestLockOfSuspendedFiber(t *testing.T) {
 			has:   []string{suspended + "the program is linked with swapcontext", fix},
 			lacks: []string{"not its own"},
 		},
-	})
+	}
 }
 
 // TestHangsOfSmallTeams looks at threads that wait for what other threads of their team would do, where the team has
 // fewer threads than its region requests: there is one verdict, with that cause and its fix.
-func TestHangsOfSmallTeams(t *testing.T) {
-	checkHangs(t, []hangCase{
+func TestHangsOfSmallTeams(t *testing.T) { checkHangs(t, smallTeams()) }
+
+func smallTeams() []hangCase {
+	return []hangCase{
 		{
 			name: "nested", program: "verdict_small_team", args: []string{"0"}, kind: picture.VerdictNeverWoken,
 			has: []string{
@@ -161,13 +171,14 @@ func TestHangsOfSmallTeams(t *testing.T) {
 			},
 			lacks: []string{"ONE THREAD"},
 		},
-	})
+	}
 }
 
 // TestSpinUntilQueuedTask looks at tasks that spin until a queued task changes a variable, also in loops with a
 // taskyield.
-func TestSpinUntilQueuedTask(t *testing.T) {
-	var cases []hangCase
+func TestSpinUntilQueuedTask(t *testing.T) { checkHangs(t, queuedTaskSpins()) }
+
+func queuedTaskSpins() (cases []hangCase) {
 	for _, way := range []string{"0", "1"} {
 		cases = append(cases, hangCase{
 			name: way, program: "verdict_spin_task", args: []string{way}, only: "libgomp",
@@ -178,7 +189,7 @@ func TestSpinUntilQueuedTask(t *testing.T) {
 			},
 		})
 	}
-	checkHangs(t, cases)
+	return cases
 }
 
 // TestDiscardedTasks looks at a task that waits for one that its cancelled taskgroup has discarded.
@@ -207,8 +218,9 @@ func TestDiscardedTasks(t *testing.T) {
 
 // TestSpinOnLocalVariables looks at threads that spin on variables on another thread's stack, or in the frame of an
 // outer region.
-func TestSpinOnLocalVariables(t *testing.T) {
-	var cases []hangCase
+func TestSpinOnLocalVariables(t *testing.T) { checkHangs(t, localSpins()) }
+
+func localSpins() (cases []hangCase) {
 	for way, says := range []string{
 		"in shared verdict_spin_local.c:38 until ready in shared changes",
 		"in nested verdict_spin_local.c:56 until go",
@@ -221,7 +233,7 @@ func TestSpinOnLocalVariables(t *testing.T) {
 			kind: picture.VerdictSpinning, has: []string{says}, lacks: []string{"the word at"},
 		})
 	}
-	checkHangs(t, cases)
+	return cases
 }
 
 // TestPollingWithLock looks at a thread that polls a flag while it holds the lock that the other thread waits for. That

@@ -20,6 +20,7 @@ var awaited = map[string][]string{
 	"flag": {"flag"}, "volatile": {"flag"}, "small": {"small"}, "wide": {"wide"}, "bits": {"turn"}, "less": {"turn"},
 	"test_and_set": {"gate"}, "read_first": {"gate"}, "exchange": {"gate"}, "or": {"gate"}, "ticket": {"serving"},
 	"call": {"flag"}, "deep": {"flag"}, "counting": {"flag"}, "switch": {"turn"}, "nested": {"flag"},
+	"adding": {"flag"},
 	"either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
 }
 
@@ -38,7 +39,7 @@ func TestCompiledLoops(t *testing.T) {
 		omptest.CrossCC + " -Os -march=armv8.3-a -mbranch-protection=standard",
 		"clang-16 --target=aarch64-linux-gnu -O0", "clang-16 --target=aarch64-linux-gnu -O1",
 		"clang-16 --target=aarch64-linux-gnu -O2 -mno-outline-atomics",
-		"clang-16 --target=aarch64-linux-gnu -O2 -march=armv8.1-a",
+		"clang-16 --target=aarch64-linux-gnu -O2 -march=armv8.3-a -mbranch-protection=standard",
 	} {
 		t.Run(build, func(t *testing.T) {
 			t.Parallel()

@@ -50,6 +50,8 @@ void spins_ticket(void) { int mine = ticket; while (LOAD(&serving) != mine) PAUS
 void spins_call(void) { while (!get(&flag)) {} }
 void spins_deep(void) { while (deeper(&flag, 2) == 2) {} }
 void spins_counting(void) { volatile long n = 0; while (!LOAD(&flag)) n++; }
+__attribute__((noinline)) void add(void) { (*(volatile int *)&rounds)++; }
+void spins_adding(void) { while (!LOAD(&flag)) add(); }
 void spins_switch(void) {
 	for (;;) {
 		switch (LOAD(&turn)) {

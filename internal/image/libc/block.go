@@ -244,6 +244,6 @@ func (l *Library) stackOf(block uint64) (Stack, error) {
 // and the size of its guard. The size may contain a part of a page: runtimes add one for each thread.
 func holdsBlock(block, base, size, guard uint64) bool {
 	end := base + size
-	return base != 0 && base%stackPage == 0 && size%blockAlign == 0 && guard%stackPage == 0 && guard < size &&
+	return base != 0 && base%stackPage == 0 && size%sizeAlign == 0 && guard%stackPage == 0 && guard < size &&
 		base < block && block < end && end-block <= blockRoom
 }

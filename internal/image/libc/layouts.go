@@ -64,8 +64,8 @@ const (
 	// blockWords is the number of words from struct pthread on that are searched for its stack: with thread-local data
 	// above it, it has 2,304 bytes or more.
 	blockWords = 280
-	// stackPage is the alignment of stacks and their guards, in bytes.
-	stackPage = 4096
+	// stackPage is the alignment of stacks and their guards, in bytes, and sizeAlign that of the sizes of stacks.
+	stackPage, sizeAlign = 4096, 16
 )
 
 // Chunks of malloc: the size of its chunk, with flags, precedes a block of memory. A free block

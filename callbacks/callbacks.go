@@ -94,8 +94,9 @@ type RegisterReader interface {
 // VectorReader is an optional capability of a target: the floating-point and vector registers of its threads.
 type VectorReader interface {
 	// VectorRegisters returns the contents of these registers of thread t, which must be of kind ThreadIDLWP, in
-	// an order of the target's own: two results are equal if the registers are. It fails for a thread in a
-	// system call. A target that copies a process has them from the first stop after the first call.
+	// the layout of NT_PRFPREG (linux/elf.h), with further registers after it: two results of a target are equal if
+	// the registers are. It fails for a thread in a system call. A target that copies a process has them from the
+	// first stop after the first call.
 	VectorRegisters(t ThreadID) ([]byte, error)
 }
 

@@ -112,6 +112,7 @@ var (
 	_ callbacks.Target         = (*Core)(nil)
 	_ callbacks.Lender         = (*Core)(nil)
 	_ callbacks.RegisterReader = (*Core)(nil)
+	_ callbacks.VectorReader   = (*Core)(nil)
 	_ callbacks.ModuleLister   = (*Core)(nil)
 	_ callbacks.MappingLister  = (*Core)(nil)
 )

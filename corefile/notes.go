@@ -16,6 +16,7 @@ import (
 // Types of the notes that are read, from <linux/elf.h>.
 const (
 	ntPRSTATUS   = 1
+	ntPRFPREG    = 2
 	ntPRPSINFO   = 3
 	ntAUXV       = 6
 	ntSIGINFO    = 0x53494749
@@ -77,7 +78,11 @@ type notes struct {
 type threadNotes struct {
 	status           []byte // NT_PRSTATUS
 	tls, syscall, pa []byte // aarch64
+	vectors          noteRange
 }
+
+// noteRange is the content of a note in the file.
+type noteRange struct{ off, n uint64 }
 
 // processNote is NT_PRPSINFO.
 type processNote struct {
@@ -158,7 +163,7 @@ func (n *notes) addNote(r *noteReader) {
 		if n.files == nil && n.memory.Take("list of mapped files", filesCost*min(r.n, maxFiles)) == nil {
 			n.files = decodeFiles(r.readDesc(maxFiles))
 		}
-	case ntARMTLS, ntARMSyscall, ntARMPACMask:
+	case ntARMTLS, ntARMSyscall, ntARMPACMask, ntPRFPREG:
 		n.addToThread(r)
 	}
 }
@@ -170,6 +175,8 @@ func (n *notes) addToThread(r *noteReader) {
 	}
 	t := &n.threads[len(n.threads)-1]
 	switch r.typ {
+	case ntPRFPREG: // read when they are needed
+		t.vectors = noteRange{r.descOff, r.n}
 	case ntARMTLS:
 		t.tls = r.readDesc(maxDesc)
 	case ntARMSyscall:

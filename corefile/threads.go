@@ -1,6 +1,7 @@
 package corefile
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -22,6 +23,8 @@ type thread struct {
 	lwp    uint64
 	signal int
 	regs   callbacks.Registers
+	// vectors are the floating-point and vector registers.
+	vectors noteRange
 }
 
 // readThreads decodes the notes of all threads.
@@ -56,8 +59,9 @@ func decodeThread(a callbacks.Arch, n threadNotes) (thread, error) {
 		return thread{}, fmt.Errorf("NT_PRSTATUS has %d bytes", len(n.status))
 	}
 	t := thread{
-		lwp:    callbacks.Word(n.status[statusLWP : statusLWP+4]),
-		signal: int(callbacks.Word(n.status[statusSignal : statusSignal+2])),
+		lwp:     callbacks.Word(n.status[statusLWP : statusLWP+4]),
+		signal:  int(callbacks.Word(n.status[statusSignal : statusSignal+2])),
+		vectors: n.vectors,
 	}
 	var err error
 	if t.regs, err = arch.FromUserRegs(a, n.status[statusRegs:]); err != nil {
@@ -99,14 +103,43 @@ func (c *Core) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
 
 // Registers returns the registers of a thread, which must be of kind LWP.
 func (c *Core) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
+	one, err := c.findThread(t)
+	if err != nil {
+		return callbacks.Registers{}, fmt.Errorf("registers of %w", err)
+	}
+	return one.regs, nil
+}
+
+// findThread returns a thread by its identifier, which must be of kind LWP.
+func (c *Core) findThread(t callbacks.ThreadID) (*thread, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)
+		return nil, fmt.Errorf("%v: %w", t, callbacks.ErrUnsupportedKind)
 	}
 	i, ok := c.byLWP[t.Value]
 	if !ok {
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrNoThread)
+		return nil, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
 	}
-	return c.threads[i].regs, nil
+	return &c.threads[i], nil
+}
+
+// errNoVectors is the error for a thread whose floating-point and vector registers the core lacks, or which is in a
+// system call.
+var errNoVectors = errors.New("not known")
+
+// VectorRegisters returns the floating-point and vector registers of a thread, which must be of kind LWP.
+func (c *Core) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
+	one, err := c.findThread(t)
+	if err != nil {
+		return nil, fmt.Errorf("vector registers of %w", err)
+	}
+	if one.regs.Syscall >= 0 || one.vectors.n == 0 || one.vectors.n > maxDesc {
+		return nil, fmt.Errorf("vector registers of %v: %w", t, errNoVectors)
+	}
+	b := make([]byte, one.vectors.n)
+	if _, err := c.file.ReadAt(b, int64(one.vectors.off)); err != nil {
+		return nil, fmt.Errorf("vector registers of %v: %w", t, err)
+	}
+	return b, nil
 }
 
 // fillInfo fills in the result of Info.

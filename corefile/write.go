@@ -76,7 +76,6 @@ const (
 
 // Types and owners of notes that are only written.
 const (
-	ntPRFPREG  = 2
 	coreOwner  = "CORE"
 	linuxOwner = "LINUX"
 )

@@ -211,8 +211,9 @@ func (l *looker) answerStopped() (answer, err error) {
 		r := l.p.newReader(s, nil)
 		r.before = before
 		l.pause.Running = runningThreads(threads)
-		answer = l.f(l.p.newView(r, rosterOf(threads)))
-		if len(r.missed) == 0 {
+		v := l.p.newView(r, rosterOf(threads))
+		answer = l.f(v)
+		if len(r.missed) == 0 && !v.lacksVectors {
 			return answer, nil
 		}
 		l.want.addMissed(r)

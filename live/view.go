@@ -65,6 +65,8 @@ type view struct {
 	maps   []mapping
 	mods   *modules.Table
 	held   bool // the process is stopped during the answer
+	// lacksVectors is set when the answer needs vector registers that only the next stop copies.
+	lacksVectors bool
 }
 
 var (
@@ -190,7 +192,7 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 // VectorRegisters returns the floating-point and vector registers of a thread, which must be of
 // kind LWP. Each stop after the first call copies them.
 func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
-	v.p.vectors.Store(true)
+	copied := v.p.vectors.Swap(true)
 	if _, err := v.Registers(t); err != nil {
 		return nil, err
 	}
@@ -198,9 +200,11 @@ func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if one := all.find(t.Value); one.vectors != nil {
+	one := all.find(t.Value)
+	if one.vectors != nil {
 		return one.vectors, nil
 	}
+	v.lacksVectors = v.lacksVectors || !copied && one.regs.Syscall < 0
 	return nil, fmt.Errorf("vector registers of %v: %w", t, ErrRunning)
 }
 

@@ -81,6 +81,12 @@ type scheduled interface {
 	callbacks.VectorReader
 }
 
+// numeric is a core, with the floating-point and vector registers of its threads.
+type numeric interface {
+	lending
+	callbacks.VectorReader
+}
+
 // directTarget returns t as a Direct. It returns false for a target that a debugger lends, which has callbacks for
 // types: its other powers depend on the debugger.
 func directTarget(t callbacks.Target) (Direct, bool) {
@@ -103,6 +109,9 @@ func guarded(t callbacks.Target, g *gate) callbacks.Target {
 	lends := guardedLender{guardedTarget{a, g}, l}
 	if s, ok := t.(scheduled); ok {
 		return guardedProcess{lends, s, s}
+	}
+	if v, ok := t.(numeric); ok {
+		return guardedCore{lends, v}
 	}
 	return lends
 }
@@ -133,6 +142,12 @@ func (t guardedLender) Lend(a callbacks.Address, n uint64) []byte {
 		return nil
 	}
 	return t.lender.Lend(a, n)
+}
+
+// guardedCore is a core with a gate.
+type guardedCore struct {
+	guardedLender
+	callbacks.VectorReader
 }
 
 // guardedProcess is a running process with a gate.

@@ -7,24 +7,24 @@ const arm64FlagsKnown = 1 << 63
 
 // flagBits are the numbers of the condition flags in Registers.Flags.
 type flagBits struct {
-	overflow, carry, zero, negative uint8
+	overflow, carry, zero, negative, parity uint8
 	// borrow is set if a subtraction that borrows sets the carry. Else it clears it.
 	borrow bool
 }
 
 var (
-	x86FlagBits   = flagBits{overflow: 11, carry: 0, zero: 6, negative: 7, borrow: true}
-	arm64FlagBits = flagBits{overflow: 28, carry: 29, zero: 30, negative: 31}
+	x86FlagBits   = flagBits{overflow: 11, carry: 0, zero: 6, negative: 7, parity: 2, borrow: true}
+	arm64FlagBits = flagBits{overflow: 28, carry: 29, zero: 30, negative: 31, parity: 62} // it has no parity
 )
 
-// Conditions returns the condition flags of a thread: overflow, carry, zero and negative in bits 0 to 3. The carry is
+// Conditions returns the condition flags of a thread: overflow, carry, zero, negative and parity in bits 0 to 4. The carry is
 // set if a subtraction did not borrow. ok is false if they are unknown.
 func Conditions(r *callbacks.Registers) (flags uint64, ok bool) {
 	bits := x86FlagBits
 	if r.Arch == callbacks.ArchAArch64 {
 		bits = arm64FlagBits
 	}
-	for i, at := range [...]uint8{bits.overflow, bits.carry, bits.zero, bits.negative} {
+	for i, at := range [...]uint8{bits.overflow, bits.carry, bits.zero, bits.negative, bits.parity} {
 		flags |= r.Flags >> at & 1 << i
 	}
 	if bits.borrow {

@@ -125,7 +125,7 @@ func (unmapped) ReadMemory(a callbacks.Address, _ []byte) error {
 // Load reads the target, or the stack with the call's writes.
 func (r *run) Load(at Value, size uint8) (Value, error) {
 	switch {
-	case !at.IsKnown() || size > 8:
+	case !at.IsKnown():
 		return Value{}, nil
 	case r.isOwn(at.V):
 		v, _, err := r.Read(unmapped{}, at.V, size)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,7 @@ type a64State struct {
 	Signal        uint64
 	From, Changed uint64
 	Bytes         [64]byte
+	D             [32]uint64
 }
 
 // TestInstructionsAArch64 executes each different instruction of the C library, libm and both runtimes for aarch64 in
@@ -140,6 +142,12 @@ func isMemoryAccess(w uint32) bool { return w&0x0a000000 == 0x08000000 }
 // corners are values that arithmetic treats specially.
 var corners = []uint64{0, 1, ^uint64(0), 1 << 63, 1<<63 - 1, 1 << 31, 1<<31 - 1, 1 << 32, 0xffffffff, 31, 32, 63, 64}
 
+// floatCorners are floating-point numbers that comparisons and conversions treat specially.
+var floatCorners = []uint64{0, 1 << 63, math.Float64bits(1), math.Float64bits(-1), math.Float64bits(2.5),
+	math.Float64bits(-1 << 31), math.Float64bits(1 << 40), math.Float64bits(math.Inf(1)),
+	math.Float64bits(math.Inf(-1)),
+	math.Float64bits(math.NaN()), 1, 1<<52 - 1}
+
 // registersFor returns registers for an instruction: random ones, or, for an access to memory, addresses in it.
 func registersFor(random *rand.Rand, w uint32) a64State {
 	s := a64State{Word: uint64(w), NZCV: uint64(random.Intn(16)) << 28, SP: memoryAt + 0x2800}
@@ -151,6 +159,16 @@ func registersFor(random *rand.Rand, w uint32) a64State {
 			s.X[i] = random.Uint64()
 		default:
 			s.X[i] = uint64(int64(int32(random.Uint32()) >> random.Intn(32)))
+		}
+	}
+	for i := range s.D {
+		switch random.Intn(3) {
+		case 0:
+			s.D[i] = random.Uint64()
+		case 1:
+			s.D[i] = floatCorners[random.Intn(len(floatCorners))]
+		default: // with a float in the low half
+			s.D[i] = floatCorners[random.Intn(len(floatCorners))] >> 29 & 0xffffffff
 		}
 	}
 	if !isMemoryAccess(w) {
@@ -185,11 +203,8 @@ type oneStep struct {
 }
 
 func (p *oneStep) Load(at emulate.Value, size uint8) (emulate.Value, error) {
-	switch {
-	case !at.IsKnown() || at.V < memoryAt || at.V+uint64(size) > memoryAt+memorySize:
+	if !at.IsKnown() || at.V < memoryAt || at.V+uint64(size) > memoryAt+memorySize {
 		return emulate.Value{}, errOutside
-	case size > 8:
-		return emulate.Value{}, nil
 	}
 	v, _, err := p.m.Read(pattern{}, at.V, size)
 	return v, err
@@ -242,6 +257,7 @@ func compareInstructions(t *testing.T, tests, results []a64State) {
 	t.Helper()
 	conditions := a64Conditions(t)
 	known, unknown, refused, outside, bad := 0, 0, map[string]int{}, 0, map[uint64]bool{}
+	vectors, written := 0, 0 // known values of vector registers, and those that an instruction has changed
 	for i := range tests {
 		in, out := &tests[i], &results[i]
 		if out.Signal == 4 { // SIGILL: data between functions
@@ -259,6 +275,13 @@ func compareInstructions(t *testing.T, tests, results []a64State) {
 			m.Regs[r] = emulate.Number(v)
 		}
 		*m.SP() = emulate.Number(in.SP)
+		m.SetVectors(func() []byte {
+			var b []byte
+			for _, v := range in.D {
+				b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, v), ^v)
+			}
+			return b
+		})
 		m.Flags = emulate.Flags{Kind: lift.FlagsGiven, A: emulate.Number(in.NZCV >> 28)}
 		switch err := m.Step(code, &oneStep{m: &m}); {
 		case errors.Is(err, emulate.ErrOpaque):
@@ -290,6 +313,18 @@ func compareInstructions(t *testing.T, tests, results []a64State) {
 				wrong = append(wrong, fmt.Sprintf("x%d %#x becomes %#x, want %#x", r, from, got.V, want))
 			}
 		}
+		for r := range lift.Register(lift.NumVectors) {
+			got := m.Vector(r)
+			if got.IsKnown() {
+				vectors++
+			}
+			if (out.D[r]^got.V)&got.Known != 0 {
+				wrong = append(wrong, fmt.Sprintf("d%d %#x becomes %#x, want %#x", r, in.D[r], got.V, out.D[r]))
+			}
+			if got.IsKnown() && out.D[r] != in.D[r] {
+				written++
+			}
+		}
 		for cc, c := range conditions {
 			got := m.Flags.Test(c)
 			if got.Known && got.Holds != holds(cc, out.NZCV>>28) {
@@ -306,6 +341,10 @@ func compareInstructions(t *testing.T, tests, results []a64State) {
 	}
 	t.Logf("%d instructions: registers known %d, unknown %d; accesses outside %d; refused %v; %d differ", len(tests)/4,
 		known, unknown, outside, refused, len(bad))
+	t.Logf("vector registers known %d, %d of them changed", vectors, written)
+	if written < len(tests)/100 {
+		t.Error("too few instructions on vector registers are followed")
+	}
 	if known < 100*unknown || len(refused) > 3 {
 		t.Errorf("too few instructions are followed")
 	}

@@ -18,6 +18,7 @@ type Machine struct {
 	Flags         Flags
 	Written       map[uint64]Byte
 	ABI           *lift.Convention
+	vectors       vectors
 }
 
 // newMachine returns a machine at pc without known registers.
@@ -96,7 +97,7 @@ func (m *Machine) Read(mem callbacks.Memory, addr uint64, size uint8) (v Value, 
 
 // readKnown returns bytes as Read does. Without a known address, or unreadable, they are unknown.
 func (m *Machine) readKnown(mem callbacks.Memory, at Value, size uint8) Value {
-	if !at.IsKnown() || size > 8 {
+	if !at.IsKnown() {
 		return Value{}
 	}
 	v, _, err := m.Read(mem, at.V, size)
@@ -106,12 +107,12 @@ func (m *Machine) readKnown(mem callbacks.Memory, at Value, size uint8) Value {
 	return v
 }
 
-// Write records size bytes that the machine writes. If there are more than 8, their content is unknown.
+// Write records size bytes that the machine writes. v contains the first 8; others are unknown.
 func (m *Machine) Write(addr uint64, v Value, size uint8) {
 	v = v.Extend(size, false)
 	for i := range uint64(size) {
 		c := Byte{From: v.From}
-		if size <= 8 {
+		if i < 8 {
 			c.V, c.Known = byte(v.V>>(8*i)), byte(v.Known>>(8*i))
 		}
 		m.Written[addr+i] = c
@@ -133,6 +134,11 @@ func (m *Machine) PassCall() {
 	for r := range m.ABI.General {
 		if !m.ABI.Keeps(r) {
 			m.Regs[r] = Value{}
+		}
+	}
+	for r := range lift.Register(lift.NumVectors) {
+		if !m.ABI.KeepsVector(r) {
+			m.setVector(r, Value{})
 		}
 	}
 	m.Flags = Flags{}
@@ -207,6 +213,9 @@ func (m *Machine) choose(u *lift.Uop) Value {
 func (m *Machine) ForgetOrigins() {
 	for r := range m.Regs {
 		m.Regs[r] = m.Regs[r].withoutOrigins()
+	}
+	for r := range m.vectors.now {
+		m.vectors.now[r] = m.vectors.now[r].withoutOrigins()
 	}
 	for at, b := range m.Written {
 		b.From = 0

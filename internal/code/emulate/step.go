@@ -12,7 +12,7 @@ var ErrOpaque = errors.New("depends on code that was not followed")
 
 // Policy decides how a machine continues while it executes an instruction. An error ends the execution.
 type Policy interface {
-	// Load returns size bytes at an address.
+	// Load returns size bytes, at most 8, at an address.
 	Load(at Value, size uint8) (Value, error)
 	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written.
 	Store(at, v Value, size uint8, perhaps bool) error
@@ -98,8 +98,8 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 		m.Regs[u.Dst] = m.binary(u)
 	case lift.UopAddress:
 		m.Regs[u.Dst] = m.address(u)
-	case lift.UopLoad:
-		m.Regs[u.Dst], err = p.Load(m.operand(u.A), u.Size)
+	case lift.UopLoad: // of a vector, the part that is followed
+		m.Regs[u.Dst], err = p.Load(m.operand(u.A), min(u.Size, 8))
 	case lift.UopStore, lift.UopPush:
 		v := m.operand(u.B)
 		if u.MayFail {
@@ -109,11 +109,15 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 	case lift.UopExchange:
 		err = m.exchange(u, p)
 	case lift.UopFlags:
-		m.Flags = Flags{u.Flags, u.Size, m.operand(u.A).Extend(u.Size, false), m.operand(u.B).Extend(u.Size, false)}
+		m.setFlags(u)
 	case lift.UopSetIf, lift.UopSelect:
 		m.Regs[u.Dst] = m.choose(u)
 	case lift.UopForget:
 		m.Regs[u.Dst] = Value{}
+	case lift.UopFlagsIf:
+		m.setFlagsIf(u)
+	case lift.UopConvert, lift.UopFloatMask, lift.UopGetVector, lift.UopSetVector, lift.UopForgetVector:
+		m.executeVector(u)
 	case lift.UopBranch:
 		err = p.Branch(m.branchTest(u), m.operand(u.A).V)
 	case lift.UopJump:
@@ -126,6 +130,25 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 		err = ErrOpaque
 	}
 	return err
+}
+
+func (m *Machine) setFlags(u *lift.Uop) {
+	m.Flags = Flags{u.Flags, u.Size, m.operand(u.A).Extend(u.Size, false), m.operand(u.B).Extend(u.Size, false)}
+}
+
+// setFlagsIf executes a conditional comparison.
+func (m *Machine) setFlagsIf(u *lift.Uop) {
+	c := m.Flags.Test(u.CC)
+	switch {
+	case !c.Known:
+		m.Flags = Flags{}
+		return
+	case c.Holds:
+		m.setFlags(u)
+	default:
+		m.Flags = Flags{Kind: lift.FlagsGiven, A: Number(u.Disp)}
+	}
+	m.Flags.A.From |= c.From
 }
 
 // exchange executes a compare-and-exchange.

@@ -122,11 +122,13 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 	a, b, op, size := f.A, f.B, cc.Op, f.Size
 	carry := f.Kind == lift.FlagsCompare || f.Kind == lift.FlagsLogic
 	switch {
-	case op == lift.CondUnknown:
-		return Truth{}
 	case f.Kind == lift.FlagsGiven:
 		holds, known := cc.HoldsGiven(a.V)
 		return Truth{Holds: holds, Known: known, From: a.From}
+	case f.Kind == lift.FlagsFloat || f.Kind == lift.FlagsFloatX86:
+		return f.testFloats(cc)
+	case op == lift.CondUnknown:
+		return Truth{}
 	case f.Kind == lift.FlagsBit && cc.Bit:
 		a, b, size = compute(lift.OpAnd, compute(lift.OpShr, a, b), Number(1)), Number(0), 8
 	case f.Kind == lift.FlagsUnknown || f.Kind == lift.FlagsBit || cc.Bit && !carry:
@@ -150,4 +152,15 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 		return Truth{From: from}
 	}
 	return Truth{op.Holds(a.V, b.V), true, from}
+}
+
+// testFloats returns whether a condition holds after a comparison of floating-point numbers.
+func (f *Flags) testFloats(cc lift.Condition) Truth {
+	out := Truth{From: f.A.From | f.B.From}
+	if f.A.IsKnown() && f.B.IsKnown() {
+		if given, known := lift.CompareFloats(f.Kind, f.Size, f.A.V, f.B.V); known {
+			out.Holds, out.Known = cc.HoldsGiven(given)
+		}
+	}
+	return out
 }

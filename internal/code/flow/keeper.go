@@ -140,12 +140,11 @@ func (k *keeper) writesPlace(i int, p valueName) bool {
 			if s == nil && f.x.ABI.Keep>>p.reg&1 == 0 {
 				return true
 			}
-		case lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop, lift.UopSkip, lift.UopEnd:
 		default:
-			if s == nil && u.Dst == p.reg {
+			if s == nil && u.SetsRegister() && u.Dst == p.reg {
 				return true
 			}
-			if s != nil && u.Code != lift.UopSelect {
+			if s != nil && u.SetsRegister() && u.Code != lift.UopSelect {
 				s.Apply(u)
 			}
 		}

@@ -69,12 +69,7 @@ func (f *Function) calls(i int) bool {
 // writes reports whether instruction i may write a register.
 func (f *Function) writes(i int, r lift.Register) bool {
 	return slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool {
-		switch u.Code {
-		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopSkip, lift.UopEnd, lift.UopBranch, lift.UopJump,
-			lift.UopCall, lift.UopReturn, lift.UopStop:
-			return false
-		}
-		return u.Dst == r
+		return u.SetsRegister() && u.Dst == r
 	})
 }
 

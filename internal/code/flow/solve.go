@@ -326,7 +326,7 @@ func (f *Function) execute(s *symbolic.State, i int) {
 			f.load(s, in, u, perhaps)
 		default:
 			s.Apply(u)
-			if perhaps && u.Code != lift.UopStore && u.Code != lift.UopPush && u.Code != lift.UopFlags {
+			if perhaps && u.SetsRegister() {
 				s.Regs[u.Dst] = nil
 			}
 		}
@@ -359,13 +359,11 @@ func (f *Function) nameValues(s *symbolic.State, in *inst) {
 	for k := range in.Uops {
 		u := &in.Uops[k]
 		stores = stores || u.Stores()
-		switch u.Code {
-		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn,
-			lift.UopStop, lift.UopSkip, lift.UopEnd:
-		default:
-			if e := s.Regs[u.Dst]; u.Dst < lift.Temp0 && (e == nil || e.Nameless()) {
-				s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
-			}
+		if !u.SetsRegister() {
+			continue
+		}
+		if e := s.Regs[u.Dst]; u.Dst < lift.Temp0 && (e == nil || e.Nameless()) {
+			s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
 		}
 	}
 	if !stores {

@@ -8,13 +8,15 @@ const (
 
 // a64Convention is the procedure call standard of aarch64.
 var a64Convention = &Convention{
-	Args:      []Register{0, 1, 2, 3, 4, 5, 6, 7},
-	Result:    0,
-	SP:        a64SP,
-	Keep:      0x7ff<<19 | 1<<a64SP, // x19 to x29, sp
-	General:   32,
-	Link:      a64Link,
-	MaxLength: 4,
+	Args:        []Register{0, 1, 2, 3, 4, 5, 6, 7},
+	Result:      0,
+	SP:          a64SP,
+	Keep:        0x7ff<<19 | 1<<a64SP, // x19 to x29, sp
+	Vectors:     0xff << 8,
+	VectorCount: 32, // user_fpsimd_state
+	General:     32,
+	Link:        a64Link,
+	MaxLength:   4,
 }
 
 // a64 decodes aarch64 machine code.

@@ -1,17 +1,15 @@
 package lift
 
-// a64Conditions contains the tests of the even condition codes; the odd codes are the opposites. Overflow is not
-// followed.
+// a64Conditions contains the tests of the even condition codes; the odd codes are the opposites.
 var a64Conditions = [...]Condition{
-	{Op: EQ}, {Op: UGE}, {Op: LT, Sign: true}, {}, {Op: UGT}, {Op: GE}, {Op: GT}, {},
+	{Op: EQ}, {Op: UGE}, {Op: LT, Sign: true}, {Flag: FlagOverflow}, {Op: UGT}, {Op: GE}, {Op: GT}, {},
 }
 
 func a64Condition(code uint64) Condition {
-	c := a64Conditions[code>>1]
-	if code&1 == 1 {
-		c.Op = c.Op.Negate()
+	if c := a64Conditions[code>>1]; code&1 == 0 {
+		return c
 	}
-	return c
+	return a64Conditions[code>>1].Negate()
 }
 
 // branch lifts jumps, calls, traps and system instructions.
@@ -169,8 +167,7 @@ func (l *a64lift) conditionalSelect() {
 		return
 	}
 	if l.rn() == a64SP && l.rm() == a64SP && l.field(30, 1) == 0 && l.field(10, 2) == 1 { // CSET
-		cc.Op = cc.Op.Negate()
-		l.emit(Uop{Code: UopSetIf, Dst: Temp0, CC: cc})
+		l.emit(Uop{Code: UopSetIf, Dst: Temp0, CC: cc.Negate()})
 		l.set(l.rd(), reg(Temp0))
 		return
 	}
@@ -239,18 +236,4 @@ func (l *a64lift) multiply() {
 	l.compute(OpMul, Temp0, a, b)
 	l.compute([...]Operator{OpAdd, OpSub}[l.field(15, 1)], Temp0, read(l.ra()), reg(Temp0))
 	l.set(l.rd(), reg(Temp0))
-}
-
-// vector lifts floating-point and vector instructions. If one may write a general register, that register
-// becomes unknown.
-func (l *a64lift) vector() {
-	toGeneral := l.matches(0x5f20fc00, 0x1e200000) || // conversions and moves
-		l.matches(0x7f3e0000, 0x1e180000) || // conversions to numbers with a fixed point
-		l.matches(0xbfe0ec00, 0x0e002c00) // an element of a vector
-	if toGeneral {
-		l.forget(l.rd())
-	}
-	if l.matches(0x5f203c00, 0x1e202000) || l.matches(0x5f200c00, 0x1e200400) { // comparisons
-		l.flags(FlagsUnknown, number(0), number(0))
-	}
 }

@@ -58,11 +58,8 @@ func (l *a64lift) emitAddress(offset Operand) { l.compute8(OpAdd, Temp0, reg(l.r
 func (l *a64lift) access(size uint8) {
 	opc := l.field(22, 2)
 	switch {
-	case l.isVector() && opc&1 == 1:
-		l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
 	case l.isVector():
-		l.emit(Uop{Code: UopForget, Dst: temp1})
-		l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})
+		l.moveVector(l.rd(), size, opc&1 == 1)
 	case opc == 0:
 		l.store(l.rd(), size)
 	case size == 8 && opc == 2: // prefetch
@@ -100,7 +97,9 @@ func (l *a64lift) literal() {
 	l.emit(Uop{Code: UopSet, Dst: Temp0, A: absolute(l.pc + l.sfield(5, 19)<<2), Size: 8})
 	opc := l.field(30, 2)
 	switch {
-	case l.isVector() || opc == 3:
+	case opc == 3:
+	case l.isVector():
+		l.moveVector(l.rd(), 4<<opc, true)
 	case opc == 2:
 		l.load(l.rd(), 4, true, 8)
 	default:
@@ -151,12 +150,7 @@ func (l *a64lift) pair() {
 		l.emitAddress(number(first + uint64(i)*uint64(size)))
 		switch {
 		case l.isVector():
-			l.emit(Uop{Code: UopForget, Dst: temp1})
-			if l.field(22, 1) == 0 {
-				l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})
-			} else {
-				l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
-			}
+			l.moveVector(rt, size, l.field(22, 1) == 1)
 		case l.field(22, 1) == 0:
 			l.store(rt, size)
 		case i == 0 && rt == l.rn(): // the base is overwritten: load the second one first
@@ -201,6 +195,9 @@ func (l *a64lift) structures() {
 			l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: uint8(size)})
 		}
 		done += size
+	}
+	for i := Register(0); i < 4 && l.field(22, 1) == 1; i++ { // at most
+		l.forgetVector((l.rd() + i) % NumVectors)
 	}
 	switch {
 	case l.field(23, 1) == 0:

@@ -66,10 +66,13 @@ func (o CondOp) Holds(a, b uint64) bool {
 	return false
 }
 
-// HoldsGiven reports whether a condition holds for given flags (FlagsGiven), and whether that is known. The
-// carry is that of aarch64: it is set if a subtraction did not borrow.
+// HoldsGiven reports whether a condition holds for given flags (FlagsGiven), and whether that is known.
 func (c Condition) HoldsGiven(flags uint64) (holds, known bool) {
-	negative, zero, carry, overflow := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
+	negative, zero, carry, overflow := flags&FlagNegative != 0, flags&FlagZero != 0, flags&FlagCarry != 0,
+		flags&FlagOverflow != 0
+	if c.Op == CondUnknown {
+		return flags&uint64(c.Flag) != 0 != c.Clear, c.Flag != 0
+	}
 	less := negative != overflow
 	if c.Sign {
 		less = negative

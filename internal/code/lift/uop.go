@@ -12,30 +12,43 @@ const (
 	noReg        Register = 0xff
 )
 
+// Vector registers are numbered separately, from 0. Of each, only the low 8 bytes are followed: they contain a
+// floating-point number.
+const (
+	NumVectors          = 32
+	AllVectors Register = 0xff // see UopForgetVector
+)
+
 // opcode is the kind of a micro-operation. An instruction is a short list of them.
 type opcode uint8
 
 const (
-	UopSet      opcode = iota // dst = a, size bytes of it, zero- or sign-extended
-	UopInsert                 // the low size bytes of dst = those of a
-	UopBinary                 // dst = the low size bytes of (a op b), zero-extended
-	UopAddress                // dst = base + index*scale + displacement (+ thread pointer)
-	UopLoad                   // dst = size bytes at a
-	UopStore                  // size bytes at a = b; see Uop.MayFail
-	UopPush                   // same as UopStore, for a register that is restored later
-	UopExchange               // old = size bytes at a; if they equal dst, size bytes at a = b; dst = old
-	UopFlags                  // set the flags of kind flags for (a, b)
-	UopSetIf                  // dst = 1 if cond else 0
-	UopSelect                 // dst = a if cond, else b; forks
-	UopSkip                   // skip the next scale micro-operations if cond; forks
-	UopEnd                    // skip the rest of the instruction
-	UopBranch                 // continue at a if cond, otherwise at the next instruction; forks; see Uop.OwnTest
-	UopJump                   // continue at a
-	UopCall                   // call a
-	UopReturn                 // return to the caller
-	UopForget                 // dst becomes unknown
-	UopSyscall                // call the kernel; dst becomes its result, which is unknown
-	UopStop                   // execution cannot continue here
+	UopSet          opcode = iota // dst = a, size bytes of it, zero- or sign-extended
+	UopInsert                     // the low size bytes of dst = those of a
+	UopBinary                     // dst = the low size bytes of (a op b), zero-extended
+	UopAddress                    // dst = base + index*scale + displacement (+ thread pointer)
+	UopLoad                       // dst = size bytes at a
+	UopStore                      // size bytes at a = b; see Uop.MayFail
+	UopPush                       // same as UopStore, for a register that is restored later
+	UopExchange                   // old = size bytes at a; if they equal dst, size bytes at a = b; dst = old
+	UopFlags                      // set the flags of kind flags for (a, b)
+	UopSetIf                      // dst = 1 if cond else 0
+	UopSelect                     // dst = a if cond, else b; forks
+	UopSkip                       // skip the next scale micro-operations if cond; forks
+	UopEnd                        // skip the rest of the instruction
+	UopBranch                     // continue at a if cond, otherwise at the next instruction; forks; see Uop.OwnTest
+	UopJump                       // continue at a
+	UopCall                       // call a
+	UopReturn                     // return to the caller
+	UopForget                     // dst becomes unknown
+	UopSyscall                    // call the kernel; dst becomes its result, which is unknown
+	UopStop                       // execution cannot continue here
+	UopConvert                    // dst = a, converted between number formats; see Uop.Convert
+	UopGetVector                  // dst = the low size bytes of a vector register, zero-extended
+	UopSetVector                  // the low 8 bytes of a vector register = a
+	UopForgetVector               // a vector register, or each, becomes unknown
+	UopFlagsIf                    // same as UopFlags if cond, otherwise the flags become disp, as for FlagsGiven
+	UopFloatMask                  // dst = size bytes of ones if relation scale holds for (a, b), see FloatMask; else 0
 )
 
 // FlagKind is the way in which the flags were computed. The meaning of a condition depends on it.
@@ -43,13 +56,24 @@ type FlagKind uint8
 
 // The ways to compute flags.
 const (
-	FlagsUnknown FlagKind = iota
-	FlagsCompare          // a - b
-	FlagsLogic            // a, with overflow clear, and no borrow
-	FlagsMask             // a, with overflow clear, and a borrow
-	FlagsResult           // a, with carry and overflow unknown
-	FlagsBit              // carry is bit b of a
-	FlagsGiven            // a contains negative, zero, carry, overflow in bits 3 to 0; see HoldsGiven
+	FlagsUnknown  FlagKind = iota
+	FlagsCompare           // a - b
+	FlagsLogic             // a, with overflow clear, and no borrow
+	FlagsMask              // a, with overflow clear, and a borrow
+	FlagsResult            // a, with carry and overflow unknown
+	FlagsBit               // carry is bit b of a
+	FlagsGiven             // a contains flags; see FlagNegative
+	FlagsFloat             // a compared with b, both floating-point numbers, on aarch64
+	FlagsFloatX86          // the same on x86-64
+)
+
+// The flags that FlagsGiven contains. The carry is that of aarch64: it is set if a subtraction did not borrow.
+const (
+	FlagOverflow = 1 << iota
+	FlagCarry
+	FlagZero
+	FlagNegative
+	FlagParity // x86-64
 )
 
 // Operand is an input of a micro-operation: a register, a number or an address in the module.
@@ -80,7 +104,10 @@ type Uop struct {
 	TLS    bool // for UopAddress: add the thread pointer
 	// MayFail is set if it is unknown whether UopStore stores: if it does, it stores dst. B is then unknown.
 	MayFail bool
-	Disp    uint64 // for UopAddress
+	Disp    uint64 // for UopAddress and UopFlagsIf
+	Vector  Register
+	// Convert is the conversion of UopConvert, from Scale bytes to Size bytes.
+	Convert Conversion
 }
 
 // Condition is a test of the flags, expressed as a comparison of the values that the flags were computed from
@@ -89,6 +116,15 @@ type Condition struct {
 	Op   CondOp
 	Sign bool // Op compares the result with 0, for every kind of flags
 	Bit  bool // Op compares the carry with 0
+	// Flag is a single flag that is tested instead, if Op is CondUnknown: whether it is set, or clear.
+	Flag  uint8
+	Clear bool
+}
+
+// Negate returns the opposite condition.
+func (c Condition) Negate() Condition {
+	c.Op, c.Clear = c.Op.Negate(), !c.Clear
+	return c
 }
 
 // OwnTest reports whether a branch compares b with 0 in size bytes, instead of testing the flags.
@@ -99,6 +135,16 @@ func (u *Uop) Stores() bool { return u.Code == UopStore || u.Code == UopPush || 
 
 // Leaves reports whether a micro-operation transfers control or forks.
 func (u *Uop) Leaves() bool { return u.Code >= UopSelect && u.Code <= UopReturn }
+
+// SetsRegister reports whether a micro-operation may change register dst.
+func (u *Uop) SetsRegister() bool {
+	switch u.Code {
+	case UopStore, UopPush, UopFlags, UopSkip, UopEnd, UopBranch, UopJump, UopCall, UopReturn, UopStop, UopSetVector,
+		UopForgetVector, UopFlagsIf:
+		return false
+	}
+	return true
+}
 
 // Instruction is a decoded instruction.
 type Instruction struct {
@@ -120,15 +166,18 @@ type Lifter interface {
 
 // Convention is a calling convention.
 type Convention struct {
-	Args      []Register // integer arguments
-	Result    Register
-	SP        Register
-	Keep      uint64   // bit n: register n survives a call
-	General   Register // number of general registers
-	LinkBytes uint64   // size of the return address that a call pushes; 0 if a call writes it to Link
-	Link      Register // register in which a call leaves the return address
-	MaxLength int      // bytes of the longest instruction
-	DWARF     []int    // DWARF numbers of the general registers; nil if they are the same
+	Args        []Register // integer arguments
+	Result      Register
+	SP          Register
+	Keep        uint64   // bit n: register n survives a call
+	Vectors     uint64   // bit n: the low 8 bytes of vector register n survive a call
+	VectorsAt   int      // offset of the first of VectorCount vector registers in NT_PRFPREG, in bytes
+	VectorCount Register // each has 16 bytes there
+	General     Register // number of general registers
+	LinkBytes   uint64   // size of the return address that a call pushes; 0 if a call writes it to Link
+	Link        Register // register in which a call leaves the return address
+	MaxLength   int      // bytes of the longest instruction
+	DWARF       []int    // DWARF numbers of the general registers; nil if they are the same
 }
 
 // DWARFNumber returns the DWARF number of a general register.
@@ -138,6 +187,9 @@ func (c *Convention) DWARFNumber(r Register) int {
 	}
 	return int(r)
 }
+
+// KeepsVector reports whether the followed bytes of a vector register survive a call.
+func (c *Convention) KeepsVector(r Register) bool { return c.Vectors>>r&1 == 1 }
 
 // Keeps reports whether a register survives a call.
 func (c *Convention) Keeps(r Register) bool { return c.Keep>>r&1 == 1 }

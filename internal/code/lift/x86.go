@@ -26,6 +26,7 @@ var x86Convention = &Convention{
 	Keep:      1<<rbx | 1<<rbp | 1<<rsp | 0xf<<12,
 	General:   16,
 	LinkBytes: 8,
+	VectorsAt: 160, VectorCount: 16, // the layout of FXSAVE
 	MaxLength: 15,
 	DWARF:     []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15},
 }
@@ -39,14 +40,21 @@ func (x86) Lift(code []byte, pc uint64, room []Uop) (Instruction, bool) {
 	if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfa" { // endbr64, which x86asm does not know
 		return Instruction{Length: 4}, true
 	}
-	if len(code) >= 3 && code[0] == 0xc5 && code[1]&0xfb == 0xf8 && code[2] == 0x77 { // vzeroupper, vzeroall
-		return Instruction{Length: 3}, true // x86asm decodes 4 bytes
+	if len(code) >= 3 && code[0] == 0xc5 && code[1]&0xfb == 0xf8 && code[2] == 0x77 { // x86asm decodes 4 bytes
+		if code[1]&4 == 0 { // vzeroupper
+			return Instruction{Length: 3}, true
+		}
+		return Instruction{Length: 3, Uops: append(room, Uop{Code: UopForgetVector, Vector: AllVectors})}, true
 	}
-	inst, err := x86asm.Decode(code, 64)
-	if err != nil || inst.Len <= 0 || inst.Len > len(code) {
+	prefixes, vex := vexPrefixes(code)
+	inst, err := x86asm.Decode(code[prefixes:], 64)
+	if err != nil || inst.Len <= 0 || inst.Len > len(code)-prefixes {
 		return Instruction{}, false
 	}
-	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: room}
+	if inst.Len += prefixes; vex != 0 {
+		completeVEX(&inst, code, prefixes)
+	}
+	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: room, evex: vex == evexPrefix}
 	l.lift()
 	return Instruction{
 		Length: inst.Len, Uops: l.uops, TLSCall: inst.Op == x86asm.CALL && isTLSCall(code),
@@ -75,9 +83,13 @@ type x86lift struct {
 	inst x86asm.Inst
 	next uint64 // address of the following instruction
 	uops []Uop
+	evex bool // it can have a mask
 
 	partial bool // see Instruction
 }
+
+// evexPrefix is the first byte of an instruction of AVX-512.
+const evexPrefix = 0x62
 
 func (l *x86lift) emit(u Uop) { l.uops = append(l.uops, u) }
 

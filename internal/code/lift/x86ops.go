@@ -31,11 +31,13 @@ var x86Conditions = map[x86asm.Op]Condition{
 	x86asm.JA: {Op: UGT}, x86asm.SETA: {Op: UGT}, x86asm.CMOVA: {Op: UGT},
 	x86asm.JS: {Op: LT, Sign: true}, x86asm.SETS: {Op: LT, Sign: true}, x86asm.CMOVS: {Op: LT, Sign: true},
 	x86asm.JNS: {Op: GE, Sign: true}, x86asm.SETNS: {Op: GE, Sign: true}, x86asm.CMOVNS: {Op: GE, Sign: true},
-	// Parity and overflow are not followed.
-	x86asm.JP: {}, x86asm.JNP: {}, x86asm.JO: {}, x86asm.JNO: {},
-	x86asm.SETP: {}, x86asm.SETNP: {}, x86asm.SETO: {}, x86asm.SETNO: {},
-	x86asm.CMOVP: {}, x86asm.CMOVNP: {}, x86asm.CMOVO: {}, x86asm.CMOVNO: {},
-	x86asm.JRCXZ: {}, x86asm.JECXZ: {}, x86asm.LOOP: {}, x86asm.LOOPE: {}, x86asm.LOOPNE: {},
+	x86asm.JP: {Flag: FlagParity}, x86asm.SETP: {Flag: FlagParity}, x86asm.CMOVP: {Flag: FlagParity},
+	x86asm.JNP: {Flag: FlagParity, Clear: true}, x86asm.SETNP: {Flag: FlagParity, Clear: true},
+	x86asm.CMOVNP: {Flag: FlagParity, Clear: true},
+	x86asm.JO:     {Flag: FlagOverflow}, x86asm.SETO: {Flag: FlagOverflow}, x86asm.CMOVO: {Flag: FlagOverflow},
+	x86asm.JNO: {Flag: FlagOverflow, Clear: true}, x86asm.SETNO: {Flag: FlagOverflow, Clear: true},
+	x86asm.CMOVNO: {Flag: FlagOverflow, Clear: true},
+	x86asm.JRCXZ:  {}, x86asm.JECXZ: {}, x86asm.LOOP: {}, x86asm.LOOPE: {}, x86asm.LOOPNE: {},
 }
 
 // lift emits the micro-operations of the instruction.
@@ -48,7 +50,7 @@ func (l *x86lift) lift() {
 		l.arithmetic(a.op, a.flags)
 		return
 	}
-	if !l.move() && !l.control() && !l.compare() && !l.exchange() {
+	if !l.move() && !l.control() && !l.compare() && !l.exchange() && !l.float() {
 		l.other()
 	}
 }
@@ -340,6 +342,7 @@ func (l *x86lift) other() {
 	if l.harmless() {
 		return
 	}
+	l.forgetResults()
 	vector := false
 	for i, a := range l.inst.Args {
 		switch a := a.(type) {

@@ -39,6 +39,9 @@ type readAt struct {
 
 func (e *explorer) newMachine(regs *callbacks.Registers) *machine {
 	m := emulate.NewThread(e.cfg.Code.Lifter.Convention(), regs)
+	if !e.dry && e.cfg.Vectors != nil {
+		m.SetVectors(e.cfg.Vectors)
+	}
 	return &machine{Machine: m, e: e, signed: regs.PACMask, reads: map[uint64]readAt{}}
 }
 
@@ -211,7 +214,7 @@ func (m *machine) Return() error {
 // Load reads memory with the thread's own writes.
 func (m *machine) Load(at emulate.Value, size uint8) (emulate.Value, error) {
 	e := m.e
-	if !at.IsKnown() || size > 8 {
+	if !at.IsKnown() {
 		return emulate.Value{From: at.From}, nil
 	}
 	if arch.ReadsSettled(e.cfg.Code.Arch, e.cfg.Mem, m.At, size) {

@@ -46,6 +46,9 @@ type Config struct {
 	// Reads returns the size of the number that a function with a name reads at its first argument and returns;
 	// 0 for other functions. It may be nil.
 	Reads func(name string) uint8
+	// Vectors returns the vector registers of the thread as emulate.Machine.SetVectors expects them. It is nil if they
+	// are unknown.
+	Vectors func() []byte
 	// Waits is set if the code probably waits: the dry run is then skipped.
 	Waits bool
 }
@@ -117,10 +120,11 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 // readsShared reports whether a word was read that another thread may change. Even without a branch on it, the
 // loop may depend on it: compilers fold a wait for a counter into the loop around it.
 func (e *explorer) readsShared() bool {
-	return slices.ContainsFunc(e.words, func(w Word) bool {
-		return !w.Own && (e.cfg.Constant == nil || !e.cfg.Constant(w.Address))
-	})
+	return slices.ContainsFunc(e.words, func(w Word) bool { return !w.Own && !e.isConstant(w) })
 }
+
+// isConstant reports whether no thread can write a word.
+func (e *explorer) isConstant(w Word) bool { return e.cfg.Constant != nil && e.cfg.Constant(w.Address) }
 
 // comesBack reports whether the code can return to an earlier state for some content of memory.
 func comesBack(cfg *Config, regs *callbacks.Registers) bool {
@@ -272,11 +276,15 @@ func (e *explorer) fork(m *machine) error {
 	return nil
 }
 
-// waitsFor returns the words that decided branches: those shared with other threads, if there are any.
+// waitsFor returns the words that decided branches: those shared with other threads, if there are any. It leaves out
+// constants.
 func (e *explorer) waitsFor() []Word {
 	var out []Word
 	for s := e.deciding; s != 0; s &= s - 1 {
 		w := e.words[bits.TrailingZeros64(uint64(s))]
+		if e.isConstant(w) {
+			continue
+		}
 		w.Read, w.Given = e.loop.callSite(w)
 		out = append(out, w)
 	}
@@ -301,6 +309,9 @@ func (e *explorer) covers(a, b *machine) bool {
 			return false
 		}
 	}
+	if !emulate.VectorsCover(&a.Machine, &b.Machine) {
+		return false
+	}
 	same := func(at uint64) bool {
 		x, y := e.byteOf(a, at), e.byteOf(b, at)
 		return x.Known&^y.Known == 0 && (x.V^y.V)&x.Known == 0
@@ -315,6 +326,7 @@ func (e *explorer) widen(m, other *machine) {
 			m.Regs[r] = emulate.Value{From: x.From}
 		}
 	}
+	m.WidenVectors(&other.Machine)
 	merge := func(at uint64) bool {
 		x, y := e.byteOf(m, at), e.byteOf(other, at)
 		if x.Known&y.Known != 0xff || x.V != y.V {

@@ -2,7 +2,8 @@ package symbolic
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 
-// Apply executes a micro-operation that neither forks nor jumps.
+// Apply executes a micro-operation that neither forks nor jumps. Vector registers and floating-point numbers are not
+// followed.
 func (s *State) Apply(u *lift.Uop) {
 	switch u.Code {
 	case lift.UopSet:
@@ -25,9 +26,11 @@ func (s *State) Apply(u *lift.Uop) {
 		s.Regs[u.Dst] = nil
 	case lift.UopFlags:
 		s.Flags = FlagState{u.Flags, u.Size, Extend(s.Value(u.A), u.Size, false), Extend(s.Value(u.B), u.Size, false)}
+	case lift.UopFlagsIf:
+		s.Flags = FlagState{}
 	case lift.UopSetIf:
 		s.Regs[u.Dst] = Compare(s.Cond(u.CC))
-	case lift.UopForget, lift.UopSyscall:
+	case lift.UopForget, lift.UopSyscall, lift.UopGetVector, lift.UopConvert, lift.UopFloatMask:
 		s.Regs[u.Dst] = nil
 	}
 }

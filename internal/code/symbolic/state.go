@@ -194,7 +194,7 @@ func (s *State) Cond(cc lift.Condition) Cond {
 		return Cond{lift.EQ, Constant(0), Constant(1)}
 	case f.kind == lift.FlagsBit && cc.Bit:
 		return Cond{cc.Op, binary(lift.OpAnd, binary(lift.OpShr, f.a, f.b), Constant(1)), Constant(0)}
-	case f.kind == lift.FlagsUnknown || f.kind == lift.FlagsBit || cc.Bit &&
+	case f.kind == lift.FlagsUnknown || f.kind >= lift.FlagsFloat || f.kind == lift.FlagsBit || cc.Bit &&
 		f.kind != lift.FlagsCompare && f.kind != lift.FlagsLogic:
 		return Cond{}
 	case cc.Sign && f.kind == lift.FlagsCompare:

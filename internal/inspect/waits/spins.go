@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
@@ -43,7 +44,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	if !ok || !s.prepareReader() {
 		return wait{}, false
 	}
-	cfg := s.config(&regs, st)
+	cfg := s.config(n, &regs)
 	cfg.Waits = waits
 	loop := spin.Find(cfg, &regs)
 	s.loops[n] = loop
@@ -133,7 +134,7 @@ func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 	case regs.Syscall >= 0:
 		return nil
 	}
-	cfg := s.config(&regs, st)
+	cfg := s.config(n, &regs)
 	cfg.Waits = true
 	loop := spin.Find(cfg, &regs)
 	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.isKernelWord) {
@@ -169,16 +170,21 @@ func (s *spins) endlessWait(loop *spin.Loop) (wait, bool) {
 }
 
 // config returns the configuration with which the code of a thread is followed.
-func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config {
+func (s *spins) config(n *teams.Thread, regs *callbacks.Registers) *spin.Config {
+	st := n.Stack()
 	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
 	tp := regs.ThreadPointer
-	return &spin.Config{
+	cfg := &spin.Config{
 		Code: s.reader.Decoder, Mem: s.target, Name: s.functionName, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
 		Reads: rtl.ReadsFor, Constant: s.isConstant,
 		Own: func(addr uint64) bool {
 			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
 		},
 	}
+	if regs.PC() == st.Frames[0].Registers.PC() { // a called function may have changed the vector registers
+		cfg.Vectors = sync.OnceValue(func() []byte { return vectorRegisters(s.target, n) })
+	}
+	return cfg
 }
 
 // rereadsWord reports whether n, in the runtime's code, is about to read the word of a lock again: it has not
@@ -189,7 +195,7 @@ func (s *spins) rereadsWord(n *teams.Thread, word uint64) bool {
 		return false
 	}
 	regs := st.Frames[0].Registers
-	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
+	return regs.Syscall < 0 && spin.ReadsAgain(s.config(n, &regs), &regs, word)
 }
 
 // startRegisters returns the registers from which the code of n is followed: its own, or those after the return

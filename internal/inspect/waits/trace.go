@@ -453,15 +453,24 @@ func (tr *tracer) wordsDigest(
 
 // vectorDigest returns the floating-point and vector registers of a thread, if they are known.
 func (tr *tracer) vectorDigest(n *teams.Thread) string {
-	v, ok := tr.roster.Target.(callbacks.VectorReader)
-	if !ok {
-		return ""
-	}
-	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.LWP)))
-	if err != nil {
+	b := vectorRegisters(tr.roster.Target, n)
+	if b == nil {
 		return ""
 	}
 	return digestOf(b)
+}
+
+// vectorRegisters returns the floating-point and vector registers of a thread, nil if they are unknown.
+func vectorRegisters(t callbacks.Target, n *teams.Thread) []byte {
+	v, ok := t.(callbacks.VectorReader)
+	if !ok {
+		return nil
+	}
+	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.LWP)))
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // lockText returns the data of the lock that a thread waits for which changes when another thread acquires it: its

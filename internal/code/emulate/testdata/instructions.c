@@ -14,6 +14,7 @@ struct state {
   u64 signal;        /* that it raised */
   u64 from, changed; /* the changed bytes of the memory: offset and number; the first of them follow */
   u8 bytes[CHANGED];
+  u64 d[32];         /* the low halves of the vector registers */
 };
 
 /* The memory of the code below. */
@@ -30,9 +31,14 @@ static u8 pristine[SIZE], handler_stack[0x4000] __attribute__((aligned(16)));
  * code_after. Each instruction of a batch has a slot: an emulator translates changed code again, which is slow. The
  * thread pointer keeps x30 afterwards, as all other registers are those of the instruction. */
 enum { HOST = sizeof(struct state) };
-__asm__(".text\n.balign 8\n.global run_at, slot, code_after, restore\n"
+__asm__(".arch armv8-a+fp+simd\n.text\n.balign 8\n.global run_at, slot, code_after, restore\n"
         "run_at:\n"
         "  mov x4, x0\n  ldr x0, code_state\n  add x1, x0, #360\n"
+        "  ldp d0, d1, [x1, #0]\n  ldp d2, d3, [x1, #16]\n  ldp d4, d5, [x1, #32]\n  ldp d6, d7, [x1, #48]\n"
+        "  ldp d8, d9, [x1, #64]\n  ldp d10, d11, [x1, #80]\n  ldp d12, d13, [x1, #96]\n  ldp d14, d15, [x1, #112]\n"
+        "  ldp d16, d17, [x1, #128]\n  ldp d18, d19, [x1, #144]\n  ldp d20, d21, [x1, #160]\n  ldp d22, d23, [x1, #176]\n"
+        "  ldp d24, d25, [x1, #192]\n  ldp d26, d27, [x1, #208]\n  ldp d28, d29, [x1, #224]\n  ldp d30, d31, [x1, #240]\n"
+        "  add x1, x0, #616\n"
         "  stp x19, x20, [x1]\n  stp x21, x22, [x1, #16]\n  stp x23, x24, [x1, #32]\n  stp x25, x26, [x1, #48]\n"
         "  stp x27, x28, [x1, #64]\n  stp x29, x30, [x1, #80]\n"
         "  mov x2, sp\n  mrs x3, tpidr_el0\n  stp x2, x3, [x1, #96]\n  mov x30, x4\n"
@@ -53,6 +59,11 @@ __asm__(".text\n.balign 8\n.global run_at, slot, code_after, restore\n"
         "  mrs x0, tpidr_el0\n  str x0, [x30, #240]\n  mov x0, sp\n  str x0, [x30, #248]\n"
         "  mrs x0, nzcv\n  str x0, [x30, #256]\n"
         "  add x1, x30, #360\n"
+        "  stp d0, d1, [x1, #0]\n  stp d2, d3, [x1, #16]\n  stp d4, d5, [x1, #32]\n  stp d6, d7, [x1, #48]\n"
+        "  stp d8, d9, [x1, #64]\n  stp d10, d11, [x1, #80]\n  stp d12, d13, [x1, #96]\n  stp d14, d15, [x1, #112]\n"
+        "  stp d16, d17, [x1, #128]\n  stp d18, d19, [x1, #144]\n  stp d20, d21, [x1, #160]\n  stp d22, d23, [x1, #176]\n"
+        "  stp d24, d25, [x1, #192]\n  stp d26, d27, [x1, #208]\n  stp d28, d29, [x1, #224]\n  stp d30, d31, [x1, #240]\n"
+        "  add x1, x30, #616\n"
         "  ldp x2, x3, [x1, #96]\n  mov sp, x2\n  msr tpidr_el0, x3\n"
         "  ldp x19, x20, [x1]\n  ldp x21, x22, [x1, #16]\n  ldp x23, x24, [x1, #32]\n  ldp x25, x26, [x1, #48]\n"
         "  ldp x27, x28, [x1, #64]\n  ldp x29, x30, [x1, #80]\n"
@@ -63,7 +74,7 @@ __asm__(".text\n.balign 8\n.global run_at, slot, code_after, restore\n"
 void run_at(u64 slot);
 extern u8 code_after[], restore[];
 extern u32 slot[];
-_Static_assert(HOST == 360, "the offset in the code above");
+_Static_assert(HOST == 616, "the offset in the code above");
 
 static long call(long n, long a, long b, long c, long d, long e, long f) {
   register long x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c,

@@ -22,9 +22,8 @@ func expectations() []expectation {
 		forkedChildren(), teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
 		tailLocks(),
-		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), healthySpins(),
-		handlers(), lockingHandlers(), outside(), libraryWaits(),
-		queuedSignals(), detachedTasks())
+		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), floatSpins(),
+		healthySpins(), handlers(), lockingHandlers(), outside(), libraryWaits(), queuedSignals(), detachedTasks())
 }
 
 // deadlocks returns threads that wait for each other, and those that only seem to.

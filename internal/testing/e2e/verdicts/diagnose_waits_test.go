@@ -194,6 +194,40 @@ func spins() []expectation {
 	return out
 }
 
+// floatSpins returns the program's own loops that read a floating-point number, and their healthy twins.
+func floatSpins() []expectation {
+	var out []expectation
+	for way, says := range []string{
+		"verdict_spin_float.c:24 until levels[2] changes", "verdict_spin_float.c:29 until ratio changes",
+		"verdict_spin_float.c:34 until phase changes", "until residual changes",
+		"verdict_spin_float.c:47 until level changes", "verdict_spin_float.c:52 until start changes",
+		"verdict_spin_float.c:57 until offset changes", "verdict_spin_float.c:62 until ticks changes",
+	} {
+		e := expectation{
+			program: "verdict_spin_float", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
+		}
+		if way == 6 {
+			e.says[0] = "3 threads poll in "
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	for way, says := range []string{"charged verdict_spin_atomic.cc:13 until voltage",
+		"reaches verdict_spin_atomic.cc:18 until share"} {
+		e := expectation{
+			program: "verdict_spin_atomic", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	for way := 8; way < 12; way++ { // loops that end some time
+		out = append(out, expectation{program: "verdict_spin_float", args: []string{strconv.Itoa(way)}})
+	}
+	return out
+}
+
 // outside returns waits for events from other processes, which are no hang.
 func outside() []expectation {
 	e := expectation{

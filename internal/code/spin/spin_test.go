@@ -1,6 +1,8 @@
 package spin
 
 import (
+	"encoding/binary"
+	"math"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -11,7 +13,8 @@ import (
 // Addresses of the code, of a stack, and of words that other threads may write.
 const code, stack, shared = 0x1000, 0x8000, 0x3000
 
-// loops are loops of a thread with rdi pointing to a word with value 0 that others may write.
+// loops are loops of a thread with rdi pointing to a word with value 0 that others may write, 1.0 in xmm1, and a
+// denormal number in xmm2.
 var loops = map[string]struct {
 	code  string
 	spins bool
@@ -35,6 +38,20 @@ var loops = map[string]struct {
 	"reads without a branch": {"\x8b\x07\xeb\xfc", false, 0},
 	// 1: rep stos %al,(%rdi); mov (%rdi),%eax; test %eax,%eax; je 1b; ret
 	"repeats a store": {"\xf3\xaa\x8b\x07\x85\xc0\x74\xf8\xc3", false, 0},
+	// 1: movsd (%rdi),%xmm0; ucomisd %xmm1,%xmm0; jp 1b; jne 1b; ret
+	"reads a double": {"\xf2\x0f\x10\x07\x66\x0f\x2e\xc1\x7a\xf6\x75\xf4\xc3", true, 1},
+	// 1: movss (%rdi),%xmm0; pxor %xmm3,%xmm3; ucomiss %xmm3,%xmm0; jp 1b; je 1b; ret
+	"reads a float": {"\xf3\x0f\x10\x07\x66\x0f\xef\xdb\x0f\x2e\xc3\x7a\xf3\x74\xf1\xc3", true, 1},
+	// 1: movsd (%rdi),%xmm0; ucomisd %xmm2,%xmm0; jp 1b; jne 1b; ret
+	"compares a denormal number": {"\xf2\x0f\x10\x07\x66\x0f\x2e\xc2\x7a\xf6\x75\xf4\xc3", false, 0},
+	// 1: movsd (%rdi),%xmm0; ucomisd %xmm7,%xmm0; jb 1b; call 2f; jmp 1b; 2: ret
+	"compares after a call": {"\xf2\x0f\x10\x07\x66\x0f\x2e\xc7\x72\xf6\xe8\x02\x00\x00\x00\xeb\xef\xc3", true, 1},
+	// 1: movsd (%rdi),%xmm0; addsd %xmm0,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret
+	"compares a sum": {"\xf2\x0f\x10\x07\xf2\x0f\x58\xc0\x66\x0f\x2e\xc1\x72\xf2\xc3", false, 0},
+	// 1: addsd %xmm1,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret
+	"adds": {"\xf2\x0f\x58\xc1\x66\x0f\x2e\xc1\x72\xf6\xc3", false, 0},
+	// 1: inc %eax; cvtsi2sd %eax,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret
+	"counts as a double": {"\xff\xc0\xf2\x0f\x2a\xc0\x66\x0f\x2e\xc1\x72\xf4\xc3", false, 0},
 	// 1: jmp 1b
 	"does nothing": {"\xeb\xfe", true, 0},
 }
@@ -60,6 +77,11 @@ func TestFind(t *testing.T) {
 			regs.Set(5, shared) // rdi
 			regs.Set(4, 100000) // rsi
 			regs.Set(2, 1)      // rcx
+			regs.Set(0, 1<<31)  // rax
+			vectors := make([]byte, 512)
+			binary.LittleEndian.PutUint64(vectors[160+16:], math.Float64bits(1))
+			binary.LittleEndian.PutUint64(vectors[160+32:], 1)
+			cfg.Vectors = func() []byte { return vectors }
 			loop := Find(cfg, &regs)
 			if (loop != nil) != tt.spins || loop != nil && len(loop.Words) != tt.words {
 				t.Errorf("%+v, want %v with %d words", loop, tt.spins, tt.words)

@@ -58,6 +58,7 @@ func (m *Machine) saveTo(regs *callbacks.Registers) {
 
 // Clone returns a copy that is independent of m.
 func (m *Machine) Clone() Machine {
+	m.vectors.shared = true
 	c := *m
 	c.Written = maps.Clone(m.Written)
 	return c
@@ -136,11 +137,7 @@ func (m *Machine) PassCall() {
 			m.Regs[r] = Value{}
 		}
 	}
-	for r := range lift.Register(lift.NumVectors) {
-		if !m.ABI.KeepsVector(r) {
-			m.setVector(r, Value{})
-		}
-	}
+	m.forgetVectors(m.ABI.Vectors)
 	m.Flags = Flags{}
 }
 
@@ -214,8 +211,11 @@ func (m *Machine) ForgetOrigins() {
 	for r := range m.Regs {
 		m.Regs[r] = m.Regs[r].withoutOrigins()
 	}
-	for r := range m.vectors.now {
-		m.vectors.now[r] = m.vectors.now[r].withoutOrigins()
+	if m.vectors.now != nil {
+		m.ownVectors()
+		for r := range m.vectors.now {
+			m.vectors.now[r] = m.vectors.now[r].withoutOrigins()
+		}
 	}
 	for at, b := range m.Written {
 		b.From = 0

@@ -7,9 +7,10 @@ import (
 
 // vectors are the followed parts of the vector registers: the low 8 bytes of each.
 type vectors struct {
-	now     [lift.NumVectors]Value
-	set     uint32        // bit n: register n has the value in now, otherwise its initial one
-	initial func() []byte // see SetVectors; nil if they are unknown
+	now     *[lift.NumVectors]Value // nil before the first change
+	shared  bool                    // another machine uses now, too: it must not be changed
+	set     uint32                  // bit n: register n has the value in now, otherwise its initial one
+	initial func() []byte           // see SetVectors; nil if they are unknown
 }
 
 // vectorSize is the size of a vector register in NT_PRFPREG, in bytes.
@@ -22,19 +23,17 @@ func (m *Machine) SetVectors(read func() []byte) { m.vectors.initial = read }
 // Vector returns the low 8 bytes of a vector register.
 func (m *Machine) Vector(r lift.Register) Value {
 	switch {
-	case r >= lift.NumVectors:
+	case r < lift.NumVectors && m.vectors.set>>r&1 != 0:
+		return m.vectors.now[r]
+	case r >= m.ABI.VectorCount || m.vectors.initial == nil:
 		return Value{}
-	case m.vectors.set>>r&1 == 0:
-		m.setVector(r, m.initialVector(r))
 	}
+	m.setVector(r, m.initialVector(r))
 	return m.vectors.now[r]
 }
 
 // initialVector returns the low 8 bytes of a vector register before the first instruction.
 func (m *Machine) initialVector(r lift.Register) Value {
-	if m.vectors.initial == nil || r >= m.ABI.VectorCount {
-		return Value{}
-	}
 	at := m.ABI.VectorsAt + int(r)*vectorSize
 	b := m.vectors.initial()
 	if len(b) < at+vectorSize {
@@ -44,9 +43,35 @@ func (m *Machine) initialVector(r lift.Register) Value {
 }
 
 func (m *Machine) setVector(r lift.Register, v Value) {
-	if r < lift.NumVectors {
-		m.vectors.now[r] = v
-		m.vectors.set |= 1 << r
+	if r >= lift.NumVectors {
+		return
+	}
+	m.ownVectors()
+	m.vectors.now[r] = v
+	m.vectors.set |= 1 << r
+}
+
+// ownVectors prepares a change of the vector registers. Few machines change them, and many are copied.
+func (m *Machine) ownVectors() {
+	switch {
+	case m.vectors.now == nil:
+		m.vectors.now = new([lift.NumVectors]Value)
+	case m.vectors.shared:
+		now := *m.vectors.now
+		m.vectors.now = &now
+	}
+	m.vectors.shared = false
+}
+
+// forgetVectors makes all vector registers unknown, except those in a set.
+func (m *Machine) forgetVectors(keep uint64) {
+	if m.vectors.now == nil && m.vectors.initial == nil {
+		return // they are unknown
+	}
+	for r := range lift.Register(lift.NumVectors) {
+		if keep>>r&1 == 0 {
+			m.setVector(r, Value{})
+		}
 	}
 }
 
@@ -58,9 +83,7 @@ func (m *Machine) executeVector(u *lift.Uop) {
 	case u.Code == lift.UopSetVector:
 		m.setVector(u.Vector, m.operand(u.A))
 	case u.Code == lift.UopForgetVector && u.Vector == lift.AllVectors:
-		for r := range lift.Register(lift.NumVectors) {
-			m.setVector(r, Value{})
-		}
+		m.forgetVectors(0)
 	case u.Code == lift.UopForgetVector:
 		m.setVector(u.Vector, Value{})
 	case u.Code == lift.UopFloatMask:

@@ -188,8 +188,5 @@ func (c *Convention) DWARFNumber(r Register) int {
 	return int(r)
 }
 
-// KeepsVector reports whether the followed bytes of a vector register survive a call.
-func (c *Convention) KeepsVector(r Register) bool { return c.Vectors>>r&1 == 1 }
-
 // Keeps reports whether a register survives a call.
 func (c *Convention) Keeps(r Register) bool { return c.Keep>>r&1 == 1 }

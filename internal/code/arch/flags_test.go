@@ -10,7 +10,7 @@ import (
 
 // TestConditions reads the condition flags of threads.
 func TestConditions(t *testing.T) {
-	const negative, zero, carry, overflow = 8, 4, 2, 1
+	const parity, negative, zero, carry, overflow = 16, 8, 4, 2, 1
 	for _, tt := range []struct {
 		arch  callbacks.Arch
 		flags uint64
@@ -20,7 +20,7 @@ func TestConditions(t *testing.T) {
 		{callbacks.ArchX86_64, 0, carry, false},
 		{callbacks.ArchX86_64, 0x202, carry, true}, // no flag: no borrow
 		{callbacks.ArchX86_64, 0x203, 0, true},
-		{callbacks.ArchX86_64, 0x246, zero | carry, true},
+		{callbacks.ArchX86_64, 0x246, parity | zero | carry, true},
 		{callbacks.ArchX86_64, 0xa83, negative | overflow, true},
 		{callbacks.ArchAArch64, 0, 0, false},
 		{callbacks.ArchAArch64, 1 << 63, 0, true},

@@ -14,11 +14,11 @@ type flagBits struct {
 
 var (
 	x86FlagBits   = flagBits{overflow: 11, carry: 0, zero: 6, negative: 7, parity: 2, borrow: true}
-	arm64FlagBits = flagBits{overflow: 28, carry: 29, zero: 30, negative: 31, parity: 62} // it has no parity
+	arm64FlagBits = flagBits{overflow: 28, carry: 29, zero: 30, negative: 31, parity: 62} // which is never set
 )
 
-// Conditions returns the condition flags of a thread: overflow, carry, zero, negative and parity in bits 0 to 4. The carry is
-// set if a subtraction did not borrow. ok is false if they are unknown.
+// Conditions returns the condition flags of a thread: overflow, carry, zero, negative and parity in bits 0 to 4. The
+// carry is set if a subtraction did not borrow. ok is false if they are unknown.
 func Conditions(r *callbacks.Registers) (flags uint64, ok bool) {
 	bits := x86FlagBits
 	if r.Arch == callbacks.ArchAArch64 {

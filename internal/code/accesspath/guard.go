@@ -162,7 +162,7 @@ func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
 	case lift.UopSelect:
 		s.Regs[op.Dst] = nil
 		return false
-	case lift.UopSkip, lift.UopEnd:
+	case lift.UopSkip:
 		s.Flags = symbolic.FlagState{}
 		return false
 	case lift.UopLoad:

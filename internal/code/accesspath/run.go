@@ -76,8 +76,8 @@ func (x *explorer) execute(s *symbolic.State, in lift.Instruction) (symbolic.End
 			x.choose(s, u)
 		case lift.UopSkip:
 			x.skip(s, u)
-		case lift.UopEnd:
-			s.Next = len(in.Uops)
+		case lift.UopFlagsIf:
+			x.setFlagsIf(s, u)
 		case lift.UopBranch:
 			s.Next = 0
 			return x.branch(s, u, next)
@@ -138,6 +138,24 @@ func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
 		return
 	}
 	s.Assume(c.Negate())
+}
+
+// setFlagsIf sets the flags by a comparison that is only made if a condition holds.
+func (x *explorer) setFlagsIf(s *symbolic.State, u *lift.Uop) {
+	c := s.Cond(u.CC)
+	yes, no := x.split(s, c)
+	if yes && no {
+		t := s.Fork()
+		t.Assume(c.Negate())
+		t.SetFlags(u, false)
+		x.push(t)
+	}
+	if yes {
+		s.Assume(c)
+	} else {
+		s.Assume(c.Negate())
+	}
+	s.SetFlags(u, yes)
 }
 
 // branch takes one side of a branch and pushes a fork for the other.

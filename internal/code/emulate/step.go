@@ -38,50 +38,21 @@ func (m *Machine) Step(code *lift.Decoder, p Policy) error {
 	m.PC += uint64(in.Length)
 	for i := 0; i < len(in.Uops); i++ {
 		u := &in.Uops[i]
-		switch u.Code {
-		case lift.UopEnd:
-			return nil
-		case lift.UopSkip:
-			c := m.Flags.Test(u.CC)
-			if err := p.Skip(c); err != nil {
-				return err
-			}
-			return m.skip(in.Uops[i+1:], int(u.Scale), c, p)
-		default:
+		if u.Code != lift.UopSkip {
 			if err := m.execute(u, p); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// skip executes the rest of an instruction, without its first n micro-operations if a condition holds. The condition's
-// origins are those of the flags, too. If it is unknown, so is all that the rest sets.
-func (m *Machine) skip(rest []lift.Uop, n int, c Truth, p Policy) error {
-	if c.Known && c.Holds {
-		rest = rest[n:]
-	}
-	for i := range rest {
-		u := &rest[i]
-		switch {
-		case u.Code == lift.UopEnd && c.Known:
-			return nil
-		case u.Code == lift.UopEnd:
 			continue
-		case u.Code != lift.UopSet && u.Code != lift.UopFlags:
-			return ErrOpaque
 		}
-		if err := m.execute(u, p); err != nil {
+		c := m.Flags.Test(u.CC)
+		if err := p.Skip(c); err != nil {
 			return err
 		}
 		switch {
-		case u.Code == lift.UopSet && !c.Known:
-			m.Regs[u.Dst] = Value{From: m.Regs[u.Dst].From | c.From}
-		case u.Code == lift.UopFlags && !c.Known:
-			m.Flags = Flags{}
-		case u.Code == lift.UopFlags:
-			m.Flags.A.From |= c.From
+		case !c.Known:
+			return ErrOpaque
+		case c.Holds:
+			i += int(u.Scale)
 		}
 	}
 	return nil

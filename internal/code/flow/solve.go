@@ -319,7 +319,7 @@ func (f *Function) execute(s *symbolic.State, i int) {
 			if perhaps = !decided; holds {
 				k += int(u.Scale)
 			}
-		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
+		case lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
 		case lift.UopCall:
 			call(f, s, i, u)
 		case lift.UopLoad:

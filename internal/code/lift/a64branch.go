@@ -153,10 +153,16 @@ func (l *a64lift) conditionalCompare() {
 		}
 		b = number(-b.Val)
 	}
-	l.emit(Uop{Code: UopSkip, CC: a64Condition(l.field(12, 4)), Scale: 2})
-	l.flags(FlagsGiven, number(l.field(0, 4)), number(0))
-	l.emit(Uop{Code: UopEnd})
-	l.flags(kind, read(l.rn()), b)
+	l.flagsIf(Uop{Flags: kind, A: read(l.rn()), B: b, Size: l.size})
+}
+
+// flagsIf emits a comparison that is only made if a condition of the instruction holds.
+func (l *a64lift) flagsIf(u Uop) {
+	u.Code, u.Disp = UopFlags, l.field(0, 4)
+	if code := l.field(12, 4); code < 14 { // else always
+		u.Code, u.CC = UopFlagsIf, a64Condition(code)
+	}
+	l.emit(u)
 }
 
 // conditionalSelect lifts CSEL, CSINC, CSINV and CSNEG.

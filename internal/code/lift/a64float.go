@@ -78,13 +78,7 @@ func (l *a64lift) conditionalCompareFloats(size uint8) {
 	}
 	l.getVector(Temp0, l.rn(), size)
 	l.getVector(temp1, l.rm(), size)
-	u := Uop{Code: UopFlagsIf, Flags: FlagsFloat, A: reg(Temp0), B: reg(temp1), Size: size, Disp: l.field(0, 4)}
-	if code := l.field(12, 4); code < 14 {
-		u.CC = a64Condition(code)
-	} else { // always
-		u.Code = UopFlags
-	}
-	l.emit(u)
+	l.flagsIf(Uop{Flags: FlagsFloat, A: reg(Temp0), B: reg(temp1), Size: size})
 }
 
 // convert lifts conversions and moves between general and vector registers.

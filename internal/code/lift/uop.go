@@ -35,7 +35,6 @@ const (
 	UopSetIf                      // dst = 1 if cond else 0
 	UopSelect                     // dst = a if cond, else b; forks
 	UopSkip                       // skip the next scale micro-operations if cond; forks
-	UopEnd                        // skip the rest of the instruction
 	UopBranch                     // continue at a if cond, otherwise at the next instruction; forks; see Uop.OwnTest
 	UopJump                       // continue at a
 	UopCall                       // call a
@@ -101,11 +100,11 @@ type Uop struct {
 	CC     Condition
 	A, B   Operand // for UopAddress: base and index
 	Scale  uint8
-	TLS    bool // for UopAddress: add the thread pointer
+	TLS    bool   // for UopAddress: add the thread pointer
+	Disp   uint64 // for UopAddress and UopFlagsIf
+	Vector Register
 	// MayFail is set if it is unknown whether UopStore stores: if it does, it stores dst. B is then unknown.
 	MayFail bool
-	Disp    uint64 // for UopAddress and UopFlagsIf
-	Vector  Register
 	// Convert is the conversion of UopConvert, from Scale bytes to Size bytes.
 	Convert Conversion
 }
@@ -139,7 +138,7 @@ func (u *Uop) Leaves() bool { return u.Code >= UopSelect && u.Code <= UopReturn 
 // SetsRegister reports whether a micro-operation may change register dst.
 func (u *Uop) SetsRegister() bool {
 	switch u.Code {
-	case UopStore, UopPush, UopFlags, UopSkip, UopEnd, UopBranch, UopJump, UopCall, UopReturn, UopStop, UopSetVector,
+	case UopStore, UopPush, UopFlags, UopSkip, UopBranch, UopJump, UopCall, UopReturn, UopStop, UopSetVector,
 		UopForgetVector, UopFlagsIf:
 		return false
 	}

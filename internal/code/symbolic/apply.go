@@ -25,14 +25,28 @@ func (s *State) Apply(u *lift.Uop) {
 		s.store(addr, Leaf(KindUnknown, 0), u.Size, false)
 		s.Regs[u.Dst] = nil
 	case lift.UopFlags:
-		s.Flags = FlagState{u.Flags, u.Size, Extend(s.Value(u.A), u.Size, false), Extend(s.Value(u.B), u.Size, false)}
+		s.SetFlags(u, true)
 	case lift.UopFlagsIf:
-		s.Flags = FlagState{}
+		if holds, decided := s.Cond(u.CC).Decided(); decided {
+			s.SetFlags(u, holds)
+		} else {
+			s.Flags = FlagState{}
+		}
 	case lift.UopSetIf:
 		s.Regs[u.Dst] = Compare(s.Cond(u.CC))
 	case lift.UopForget, lift.UopSyscall, lift.UopGetVector, lift.UopConvert, lift.UopFloatMask:
 		s.Regs[u.Dst] = nil
 	}
+}
+
+// SetFlags sets the flags by the comparison of a micro-operation, or to those that it has for a comparison that is not
+// made.
+func (s *State) SetFlags(u *lift.Uop, compares bool) {
+	if compares {
+		s.Flags = FlagState{u.Flags, u.Size, Extend(s.Value(u.A), u.Size, false), Extend(s.Value(u.B), u.Size, false)}
+		return
+	}
+	s.Flags = FlagState{lift.FlagsGiven, u.Size, Constant(u.Disp), Constant(0)}
 }
 
 // arithmetic returns a op b in size bytes, zero-extended.

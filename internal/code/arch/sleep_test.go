@@ -195,3 +195,35 @@ func (m twoPlaces) ReadMemory(a callbacks.Address, b []byte) error {
 	}
 	return m[1].ReadMemory(a, b)
 }
+
+// TestPendingFutexWait reads threads that are about to sleep on a word, and others at a system call.
+func TestPendingFutexWait(t *testing.T) {
+	const pc, word = 0x1000, 0x5000
+	for name, tt := range map[string]struct {
+		arch   callbacks.Arch
+		code   string
+		number uint64
+		op     uint64
+		want   bool
+	}{
+		"x86-64":         {callbacks.ArchX86_64, "\x0f\x05", 202, 128, true},
+		"aarch64":        {callbacks.ArchAArch64, "\x01\x00\x00\xd4", 98, 128, true},
+		"wakes":          {callbacks.ArchAArch64, "\x01\x00\x00\xd4", 98, 129, false},
+		"another call":   {callbacks.ArchAArch64, "\x01\x00\x00\xd4", 73, 128, false},
+		"no call":        {callbacks.ArchAArch64, "\x1f\x20\x03\xd5", 98, 128, false},
+		"x86-64, a read": {callbacks.ArchX86_64, "\x0f\x05", 0, 128, false},
+	} {
+		r := callbacks.Registers{Arch: tt.arch, Syscall: -1}
+		args := map[callbacks.Arch][3]int{callbacks.ArchX86_64: {5, 4, 1}, callbacks.ArchAArch64: {0, 1, 2}}[tt.arch]
+		number := map[callbacks.Arch]int{callbacks.ArchX86_64: x86RAX, callbacks.ArchAArch64: arm64Number}[tt.arch]
+		for i, v := range []uint64{word, tt.op, 1<<32 - 1} {
+			r.Set(args[i], v)
+		}
+		r.Set(number, tt.number)
+		r.SetPC(pc)
+		at, expected, ok := PendingFutexWait(&r, codeAt{at: pc, code: []byte(tt.code)})
+		if ok != tt.want || ok && (at.Offset != word || expected != 1<<32-1) {
+			t.Errorf("%s: %v, %#x, %v", name, at, expected, ok)
+		}
+	}
+}

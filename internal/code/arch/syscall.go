@@ -85,6 +85,24 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	return callbacks.Addr(r.SyscallArgs[0]), true
 }
 
+// PendingFutexWait returns the word for which a thread is about to sleep, or about to sleep again after a signal, and
+// the value that it expects there.
+func PendingFutexWait(r *callbacks.Registers, mem callbacks.Memory) (word callbacks.Address, expected uint32, ok bool) {
+	number, pending := int64(r.Values[x86RAX]), false
+	switch r.Arch {
+	case callbacks.ArchX86_64:
+		pending = isAtSyscall(r, mem)
+	case callbacks.ArchAArch64:
+		number, pending = int64(int32(r.Values[arm64Number])), isARMCall(mem, r.PC())
+	}
+	in := *r
+	SetSyscall(&in, number)
+	if !pending || !blocks(&in) {
+		return callbacks.Address{}, 0, false
+	}
+	return callbacks.Addr(in.SyscallArgs[0]), uint32(in.SyscallArgs[2]), true
+}
+
 // IsFutexWake reports whether the thread is in a call of futex(2) that wakes others without waiting, or has just
 // returned from it.
 func IsFutexWake(r *callbacks.Registers) bool {

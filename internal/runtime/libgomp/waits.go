@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -53,9 +54,9 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	if err != nil {
 		return info, err
 	}
-	if info.Overwritten = isOverwritten(o.ev, info.Lock, word); info.Overwritten {
-		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has "+
-			"slept since it was %d", info.Lock, word, lockContended)
+	if info.Overwritten = isOverwritten(wr.mem, o.ev, info.Lock, word); info.Overwritten {
+		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread "+
+			"waits since it was %d", info.Lock, word, lockContended)
 		return info, nil
 	}
 	info.Held = word != 0
@@ -83,9 +84,16 @@ const (
 )
 
 // isOverwritten reports whether the memory at a no longer contains a lock. A thread sleeps on a word only as
-// long as the word has the expected value.
-func isOverwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
-	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
+// long as the word has the expected value, and it has written that value just before.
+func isOverwritten(mem callbacks.Memory, ev *handles.Evidence, a callbacks.Address, word uint64) bool {
+	if ev == nil || ev.Registers == nil {
+		return false
+	}
+	futex, expected := ev.Futex, uint32(ev.Registers.SyscallArgs[2])
+	if pending, value, ok := arch.PendingFutexWait(ev.Registers, mem); ok {
+		futex, expected = pending, value
+	}
+	if futex != a || int32(expected) != lockContended {
 		return false
 	}
 	switch int32(word) {

@@ -133,11 +133,11 @@ func (c *Finder) addCXXCall(st *stacks.Stack, a *picture.Abort) {
 		if m == nil || libc.IsSystem(m.Path) {
 			continue
 		}
-		name := c.code.CallTarget(f.PC)
+		name := c.code.CalledIn(f)
 		switch {
 		case name == "_Unwind_ForcedUnwind":
 			a.Call = "pthread_exit"
-		case i+1 < len(st.Frames) && c.code.CallTarget(st.Frames[i+1].PC) == clangTerminate:
+		case i+1 < len(st.Frames) && c.code.CalledIn(st.Frames[i+1]) == clangTerminate:
 			a.Call = clangTerminate // no exception of C++, or it would have been found
 		case !libc.IsLanguage(m.Path):
 			if name == "" && i > 0 { // a call through a pointer

@@ -77,7 +77,7 @@ var terminators = []string{"_ZSt9terminatev", "__cxa_call_terminate", clangTermi
 func (x *Exceptions) ownTermination(st *stacks.Stack) bool {
 	for i, f := range st.Frames {
 		if st.Kinds[i] == stacks.KindUser && f.Module != nil && !libc.IsLanguage(f.Module.Path) {
-			return x.code.CallTarget(f.PC) == terminators[0] && !x.endsExceptions(f.LookupPC())
+			return x.code.CalledIn(f) == terminators[0] && !x.endsExceptions(f.LookupPC())
 		}
 	}
 	return false
@@ -236,7 +236,7 @@ func (x *Exceptions) stopFrame(st *stacks.Stack, e cxxabi.Exception) int {
 // first from the throw outwards with tables that forbid it.
 func (x *Exceptions) findBoundary(n *teams.Thread, st *stacks.Stack, e cxxabi.Exception, out *picture.Exception) int {
 	for i, f := range st.Frames {
-		if name := x.code.CallTarget(f.PC); slices.Contains(terminators[1:], name) && !x.inLanguageLibrary(f) {
+		if name := x.code.CalledIn(f); slices.Contains(terminators[1:], name) && !x.inLanguageLibrary(f) {
 			out.Boundary.Source = "it called " + name
 			return i
 		}
@@ -270,7 +270,7 @@ func (x *Exceptions) findBoundary(n *teams.Thread, st *stacks.Stack, e cxxabi.Ex
 // passingFrame returns the index of the frame that threw an exception, or that it has reached; -1 if the stack
 // does not show it.
 func (x *Exceptions) passingFrame(st *stacks.Stack) int {
-	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == unwindResume }); i >= 0 {
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CalledIn(f) == unwindResume }); i >= 0 {
 		return i
 	}
 	i, _ := x.findThrower(st, -1)

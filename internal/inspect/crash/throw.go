@@ -36,7 +36,7 @@ func (x *Exceptions) addThrown(n *teams.Thread, st *stacks.Stack, e cxxabi.Excep
 		out.Frame, out.Source, out.Rethrown = x.programFrame(st.Frames[i], st.Kinds[i]), by+" is on the stack",
 			throwers[by]
 	}
-	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == unwindResume }); i >= 0 {
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CalledIn(f) == unwindResume }); i >= 0 {
 		out.Unwound = x.programFrame(st.Frames[i], st.Kinds[i])
 	}
 	if out.Frame != nil {
@@ -50,7 +50,7 @@ func (x *Exceptions) addThrown(n *teams.Thread, st *stacks.Stack, e cxxabi.Excep
 		return
 	}
 	from := st.Frames[left]
-	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == unwindResume }); i >= 0 {
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CalledIn(f) == unwindResume }); i >= 0 {
 		from = st.Frames[i]
 	}
 	switch found := x.throwPlaces(from.LookupPC(), e); len(found) {
@@ -70,7 +70,7 @@ func (x *Exceptions) addThrown(n *teams.Thread, st *stacks.Stack, e cxxabi.Excep
 func (x *Exceptions) findThrower(st *stacks.Stack, left int) (i int, by string) {
 	i = -1
 	for j, f := range st.Frames {
-		name := x.code.CallTarget(f.PC)
+		name := x.code.CalledIn(f)
 		if _, throws := throwers[name]; throws && (i < 0 || x.inLanguageLibrary(st.Frames[i])) {
 			i, by = j, name
 		}

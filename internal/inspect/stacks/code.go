@@ -227,6 +227,15 @@ func (c *Code) CallTarget(ret uint64) string {
 	return name
 }
 
+// CalledIn returns the name of the function that a frame has called, or "". The innermost frame, and one that a signal
+// interrupted, have called none: before their next instruction, another function may end with a call.
+func (c *Code) CalledIn(f unwind.Frame) string {
+	if f.Exact {
+		return ""
+	}
+	return c.CallTarget(f.PC)
+}
+
 // readCallTarget reads the call target from code.
 func (c *Code) readCallTarget(ret uint64) string { return CallTargetBefore(c.Target, c.Symbols, ret) }
 

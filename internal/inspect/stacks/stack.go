@@ -256,7 +256,7 @@ func (n *Thread) InFunction(function string) bool {
 	for _, f := range st.Frames {
 		name, system := n.reader.code.SystemFunction(f)
 		if !system {
-			return strings.HasPrefix(n.reader.code.CallTarget(f.PC), function)
+			return strings.HasPrefix(n.reader.code.CalledIn(f), function)
 		}
 		if strings.HasPrefix(name, function) {
 			return true

@@ -174,7 +174,7 @@ func (u *UserModel) nameCalled(frames []picture.Frame, st *stacks.Stack, i int) 
 	if f.Function != "" || f.PC == nil || uint64(*f.PC) != inner.PC || inner.Signal || st.Kinds[i] != stacks.KindUser {
 		return
 	}
-	if name := u.code.CallTarget(st.Frames[i].PC); name != "" && !u.code.CallsProgram(st.Frames[i].PC) {
+	if name := u.code.CalledIn(st.Frames[i]); name != "" && !u.code.CallsProgram(st.Frames[i].PC) {
 		f.Function, f.Offset = symbolize.Demangle(name), 0
 	}
 }
@@ -291,7 +291,7 @@ func (u *UserModel) forkedRegion(p *Thread, st *stacks.Stack, i int) *Region {
 		return nil
 	}
 	f := st.Frames[i]
-	target := u.code.CallTarget(f.PC)
+	target := u.code.CalledIn(f)
 	if kind, _ := rtl.ForkCallOf(target); kind != rtl.ForkMakes {
 		return nil
 	}

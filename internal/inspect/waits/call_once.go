@@ -82,7 +82,7 @@ func (nw *nativeWaits) onceFrame(n *teams.Thread, flag uint64) (int, bool) {
 func (nw *nativeWaits) onceFlag(st *stacks.Stack, i int) (uint64, bool) {
 	f := st.Frames[i]
 	switch {
-	case st.Kinds[i] == stacks.KindUser && callsOnce(nw.code.CallTarget(f.PC)):
+	case st.Kinds[i] == stacks.KindUser && callsOnce(nw.code.CalledIn(f)):
 		if v, ok := nw.code.Argument(f.PC, 0, f.Registers); ok {
 			return v, true
 		}

@@ -52,7 +52,7 @@ func (nw *nativeWaits) findTarget(n *teams.Thread) *picture.TargetConstruct {
 			return t
 		}
 		if i > 0 && inner != i-1 {
-			function := nw.code.CallTarget(f.PC)
+			function := nw.code.CalledIn(f)
 			if c, ok := rtl.TargetCallOf(function); ok {
 				return nw.describeTarget(st, i, inner, function, c)
 			}

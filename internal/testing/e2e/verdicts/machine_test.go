@@ -58,7 +58,8 @@ func TestMachineVerdicts(t *testing.T) {
 // verdict is compared, not its text: some lack the names of variables on other stacks.
 func (c hangCase) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.MachineLane,
 	count func(*testing.T, string)) {
-	// The text on fibers depends on the tail calls of a build, and with -O1 a variable on another stack may have no name.
+	// The text on fibers depends on the tail calls of a build, and with -O1 a variable on another stack may have no
+	// name.
 	if c.program == "verdict_fiber" || l.Build == "O1" {
 		c.has, c.lacks = nil, nil
 	}

@@ -126,7 +126,12 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	row := w.Kind.Traits()
 	what, call, fix := phrase.Awaited(d.waitTarget(w)), row.WakeCall, row.WakeFix
 	if s := sleepingClassOf(d.frames(w.Thread)); s != nil && w.Kind == picture.WaitFutex {
-		what, call, fix = s.name+" ("+what+")", "", s.fix
+		call, fix = "", s.fix
+		if strings.HasPrefix(d.waitTarget(w).Name, "__") { // the library's own: other objects use the same word
+			what = s.name
+		} else {
+			what = s.name + " (" + what + ")"
+		}
 	}
 	v := newVerdict(picture.VerdictNeverWoken, picture.Likely)
 	v.Threads, v.Fix = lwps, fix
@@ -167,6 +172,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	explainDiscardedTasks(d.index, &v, "ends the wait")
 	if call == "" || w.Kind == picture.WaitSemaphore {
 		explainQueuedTasks(d.index, &v, "ends the wait")
+		explainDependentTasks(d.index, &v, "ends the wait")
 		explainSections(d.index, &v, "ends the wait")
 	}
 	return v

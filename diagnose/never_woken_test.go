@@ -60,6 +60,12 @@ func TestNeverWoken(t *testing.T) {
 		{"all for a future", 2, inFunction("std::future<int>::get()"), never("for a std::future (the", "each promise")},
 		{"all at a latch", 2, inFunction("std::latch::wait() const"), never("for a std::latch (the",
 			"count the latch")},
+		{"all at a barrier of the library", 2, func(s scene) {
+			inFunction("std::barrier<std::__empty_completion>::arrive_and_wait()")(s)
+			for i := range s.Threads {
+				s.Facts.Waits[i].Name = "__w[10]" // of all such objects
+			}
+		}, never("wait for a std::barrier, and", "initialize the barrier")},
 		{"all in a class of the program", 2, inFunction("mystd::latch::wait()"), never("for the word",
 			"change the word")},
 		{"all at a barrier of threads", 2, asleep(picture.WaitThreads, same), never("pthread barrier", "initialize")},

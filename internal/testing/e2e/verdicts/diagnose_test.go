@@ -120,6 +120,27 @@ func (e expectation) check(t *testing.T, l e2e.Lane, target string) {
 	e.judge(t, l, status, pic, target)
 }
 
+// checkLocks requires that an object that belongs to no runtime is one lock of the facts for all threads that wait for
+// it, those of OpenMP and others.
+func checkLocks(t *testing.T, pic *picture.Picture) {
+	t.Helper()
+	type object struct {
+		kind    picture.WaitKind
+		address picture.Hex
+	}
+	locks := map[object]picture.ID{}
+	for _, w := range pic.Facts.Waits {
+		if w.Kind != picture.WaitMutex && w.Kind != picture.WaitReadWrite || w.Address == nil {
+			continue
+		}
+		o := object{w.Kind, *w.Address}
+		if other := locks[o]; other != "" && other != w.Lock {
+			t.Errorf("%s at %v is %s and %s", w.Kind, *w.Address, other, w.Lock)
+		}
+		locks[o] = w.Lock
+	}
+}
+
 // judge compares the verdicts of a picture, and the exit status of diagnose, with the expectation.
 func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Picture, target string) {
 	t.Helper()
@@ -128,6 +149,7 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 			t.Errorf("LWP %d: %s because %s", th.LWP, s.Name, s.Evidence)
 		}
 	}
+	checkLocks(t, pic)
 	want := cli.ExitOK
 	if slices.ContainsFunc(pic.Verdicts, diagnose.Crashes) { // the expected one, or the abort that dumped the core
 		want = cli.ExitCrash

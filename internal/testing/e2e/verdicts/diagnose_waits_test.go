@@ -302,6 +302,10 @@ func libraryWaits() []expectation {
 			says: []string{"3 threads wait " + says, "verdict_future.cc:" + []string{"34", "19"}[way]},
 		}, strconv.Itoa(way), "1")...)
 	}
+	out = append(out, twins(expectation{
+		program: "verdict_async", threads: 2, behind: 2, never: "libgomp-sid", kind: picture.VerdictDeadlock,
+		certainty: picture.Certain, waits: []string{"join", "mutex ledger"}, says: []string{"verdict_async.cc:38"},
+	}, "1")...)
 	return append(out, twins(expectation{
 		program: "verdict_latch", standard: "c++20", threads: 3,
 		never: "clang-14 libgomp-sid", kind: picture.VerdictNeverWoken, certainty: picture.Likely,

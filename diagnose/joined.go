@@ -142,12 +142,28 @@ const maxQueuedPlaces = 3
 // explainQueuedTasks adds to a hang the queued tasks that no thread is left to execute: one of them may do that for
 // which the threads wait.
 func explainQueuedTasks(x *index, v *picture.Verdict, what string) {
+	total, where := x.countTasks(func(t *picture.Task) bool {
+		return t.Kind == picture.TaskExplicit && t.State == picture.TaskQueued
+	})
+	if total == 0 {
+		return
+	}
+	who, one := someTasks(total)
+	v.Explanation += fmt.Sprintf(" But %s queued%s that no thread is left to execute: %s may be what %s.", who, where,
+		one, what)
+	v.Evidence = append(v.Evidence, fmt.Sprintf("%s queued%s, and all threads of the team wait", who, where))
+	v.Fix = "a task must not keep a thread while it waits for another task, which may be queued after it: let tasks " +
+		"wait for each other by dependences (depend clauses) or in a taskwait, or execute that task first; " +
+		"otherwise: " + v.Fix
+}
+
+// countTasks returns the number of tasks for which is holds, and their places in parentheses after a space.
+func (x *index) countTasks(is func(*picture.Task) bool) (total int, where string) {
 	counts := map[string]int{}
 	var order []string
-	total := 0
 	for i := range x.pic.Tasks {
 		t := &x.pic.Tasks[i]
-		if t.Kind != picture.TaskExplicit || t.State != picture.TaskQueued {
+		if !is(t) {
 			continue
 		}
 		total++
@@ -156,23 +172,50 @@ func explainQueuedTasks(x *index, v *picture.Verdict, what string) {
 			order = append(order, at)
 		}
 	}
-	if total == 0 {
-		return
-	}
-	where := ""
 	if len(order) > 0 {
 		where = " (" + phrase.Some(order[:min(len(order), maxQueuedPlaces)], maxQueuedPlaces, len(order)) + ")"
 	}
-	who, one := fmt.Sprintf("%d tasks are", total), "one of them"
-	if total == 1 {
-		who, one = "1 task is", "it"
+	return total, where
+}
+
+// someTasks returns "2 tasks are" and "one of them" for a number of tasks.
+func someTasks(n int) (who, one string) {
+	if n == 1 {
+		return "1 task is", "it"
 	}
-	v.Explanation += fmt.Sprintf(" But %s queued%s that no thread is left to execute: %s may be what %s.", who, where,
-		one, what)
-	v.Evidence = append(v.Evidence, fmt.Sprintf("%s queued%s, and all threads of the team wait", who, where))
-	v.Fix = "a task must not keep a thread while it waits for another task, which may be queued after it: let tasks " +
-		"wait for each other by dependences (depend clauses) or in a taskwait, or execute that task first; " +
-		"otherwise: " + v.Fix
+	return fmt.Sprintf("%d tasks are", n), "one of them"
+}
+
+// explainDependentTasks adds to a hang the tasks that depend on a task of its threads, directly or not: one of them may
+// do that for which the thread waits.
+func explainDependentTasks(x *index, v *picture.Verdict, what string) {
+	for _, lwp := range v.Threads {
+		th := x.threads[lwp]
+		if th == nil || x.tasks[th.Task] == nil || x.tasks[th.Task].Kind != picture.TaskExplicit {
+			continue
+		}
+		behind := map[picture.ID]bool{th.Task: true}
+		for added := true; added; {
+			added = false
+			for i := range x.pic.Tasks {
+				t := &x.pic.Tasks[i]
+				if !behind[t.ID] && slices.ContainsFunc(t.WaitsFor, func(id picture.ID) bool { return behind[id] }) {
+					behind[t.ID], added = true, true
+				}
+			}
+		}
+		total, where := x.countTasks(func(t *picture.Task) bool { return behind[t.ID] && t.ID != th.Task })
+		if total == 0 {
+			continue
+		}
+		who, one := someTasks(total)
+		until := fmt.Sprintf("until the task %sof %s has ended", x.taskPlace(th.Task), x.threadName(lwp))
+		v.Explanation += fmt.Sprintf(" But %s blocked%s by depend clauses %s: %s may be what %s.", who, where,
+			until, one, what)
+		v.Fix = "a task must not wait for another task that depends on it: let it end before, or remove the " +
+			"dependence; otherwise: " + v.Fix
+		return
+	}
 }
 
 // explainDiscardedTasks adds to a hang that a taskgroup of its threads is cancelled: one of the discarded tasks may be

@@ -410,6 +410,17 @@ func (d *orphans) lineAfterAcquisition(h picture.Holder) int {
 	return fs[i].Line
 }
 
+// isAcrossTasks reports whether a possible holder acquired the lock in the code of a region, and executes an explicit
+// task now.
+func (d *orphans) isAcrossTasks(h picture.Holder) bool {
+	t := d.threads[h.Thread]
+	if t == nil || h.AcquiredAt == nil || h.AcquiredAt.Construct != "parallel" {
+		return false
+	}
+	k := d.tasks[t.Task]
+	return k != nil && k.Kind == picture.TaskExplicit
+}
+
 func allOf[T any](list []T, is func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(e T) bool { return !is(e) })
 }
@@ -427,14 +438,23 @@ func (d *orphans) explainHeldByWaiter(o *orphan, holders []picture.Holder) pictu
 	how := fmt.Sprintf("acquired %s in %s and waits for it again at line %d.", lock, place(*holders[0].AcquiredAt),
 		d.lineAfterAcquisition(holders[0]))
 	v.Summary = fmt.Sprintf("%s for %s, which one of them holds itself", d.threadsWait(o.threads), lock)
-	v.Explanation = fmt.Sprintf("One of LWP %s %s Each of them may have: two indices of an array of locks, "+
-		"say, may select the same lock.", phrase.Ranges(lwps, maxNamed), how)
+	name := o.targets[0].Name
+	element, across := name == "" || strings.Contains(name, "["), allOf(holders, d.isAcrossTasks)
+	which := "The code does not show which of them."
+	if element {
+		which = "Each of them may have: two indices of an array of locks, say, may select the same lock."
+	}
+	v.Explanation = fmt.Sprintf("One of LWP %s %s %s", phrase.Ranges(lwps, maxNamed), how, which)
 	if len(lwps) == 1 {
 		v.Explanation = fmt.Sprintf("%s %s", d.threadName(lwps[0]), how)
 	}
 	again := o.waits[0].Kind.Traits().AgainFix
 	v.Fix = cmp.Or(again, locksFix)
-	if o.waits[0].Kind == picture.WaitLock {
+	switch {
+	case across:
+		v.Fix = "release it before the thread executes other tasks, which acquire it: before a taskwait, the end of " +
+			"a taskgroup, a barrier" + ofAnotherTask
+	case o.waits[0].Kind == picture.WaitLock && element:
 		v.Fix = "acquire the second lock only if it is another one than the first, and locks of an array in the " +
 			"order of their indices; or " + again
 	}

@@ -113,6 +113,30 @@ func TestEachItsLock(t *testing.T) {
 	})
 }
 
+// acrossTasks makes two threads wait for one lock that either may hold: in explicit tasks, or for an element of an
+// array.
+func acrossTasks(tasks bool, holders []picture.Holder) func(scene) {
+	return func(s scene) {
+		itsOwn(1, func(s scene) {
+			s.waits(2, picture.WaitLock, "l1")
+			s.Facts.Locks[0].Holders, s.Facts.Locks[0].MayRelease = holders, &picture.Candidates{Threads: []int{1, 2}}
+			for i := range s.Threads {
+				holders[i].AcquiredAt.Construct = "parallel"
+				s.Facts.Waits[i].Name = "l[1]"
+				s.Threads[i].UserStack = []picture.Frame{
+					{Kind: picture.FrameUser, Function: "work", File: "/a/x.c", Line: 40},
+				}
+				if tasks {
+					s.Facts.Waits[i].Name = "l"
+					id := fmt.Sprint("e", i)
+					s.task(id, "", picture.TaskRunning, i+1)
+					s.Threads[i].Task = picture.ID(id)
+				}
+			}
+		})(s)
+	}
+}
+
 // TestSoleHolder checks a lock that a thread may hold by its code, if all others that can hold it wait for it.
 func TestSoleHolder(t *testing.T) {
 	at := func(line int) *picture.Frame { return &picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
@@ -148,6 +172,12 @@ func TestSoleHolder(t *testing.T) {
 				s.Facts.Locks[i].Leaks = []picture.Leak{{Frame: *at(9)}}
 			}
 		}), []want{orphaned}},
+		{"one of them has the lock, and each executes a task that needs it", 2, acrossTasks(true, may(1, 2)),
+			[]want{likely(picture.VerdictSelfDeadlock, "before the thread executes other tasks",
+				"again at line 40. The code does not show which of them.", 1, 2)}},
+		{"one of them has an element of an array that it needs again", 2, acrossTasks(false, may(1, 2)),
+			[]want{likely(picture.VerdictSelfDeadlock, "locks of an array in the order",
+				"two indices of an array of locks, say", 1, 2)}},
 		{"each of three may have what the others wait for", 3, three(func(scene) {}),
 			[]want{likely(picture.VerdictDeadlock, "same order", "which lock is not known", 1, 2, 3)}},
 		{"each of three locks has one possible holder", 3, itsOwn(3, func(s scene) {

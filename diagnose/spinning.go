@@ -110,6 +110,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
 	flag := flagName(d.waitTarget(w))
 	explainQueuedTasks(d.index, &v, "changes "+flag)
+	explainDependentTasks(d.index, &v, "changes "+flag)
 	explainSections(d.index, &v, "changes "+flag)
 	explainDiscardedTasks(d.index, &v, "changes "+flag)
 	if w.Call == "" {

@@ -192,6 +192,19 @@ func queuedTaskSpins() (cases []hangCase) {
 	return cases
 }
 
+// TestDependentTasks looks at a task that waits for one that depends on it.
+func TestDependentTasks(t *testing.T) {
+	checkHangs(t, []hangCase{{
+		name: "0", program: "verdict_spin_depend", args: []string{"0"}, kind: picture.VerdictSpinning,
+		has: []string{
+			"spins in await_ready verdict_spin_depend.c:15 until ready changes", "2 tasks are blocked (at " +
+				"verdict_spin_depend.c:31, at verdict_spin_depend.c:33) by depend clauses until the task at " +
+				"verdict_spin_depend.c:26 of thread ", "one of them may be what changes ready",
+			"a task must not wait for another task that depends on it",
+		},
+	}})
+}
+
 // TestDiscardedTasks looks at a task that waits for one that its cancelled taskgroup has discarded.
 func TestDiscardedTasks(t *testing.T) {
 	env := []string{"OMP_CANCELLATION=true"}

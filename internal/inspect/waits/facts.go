@@ -173,7 +173,7 @@ func (g *gatherer) nameTargetTasks(i int) {
 // if the lock is unknown.
 func (g *gatherer) lockIndex(w *wait, asleep bool) (int, bool) {
 	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.isOnlyOne()}
-	if w.n.Runtime != nil && !w.Kind.Traits().Own { // else it is no runtime's
+	if w.n.Runtime != nil && w.address == 0 && w.variable == 0 { // else the address distinguishes it
 		key.runtime = w.n.Runtime.ID
 	}
 	i, ok := g.locks[key]

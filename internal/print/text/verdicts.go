@@ -165,7 +165,7 @@ func (p verdictView) waitLine(lwps []int) string {
 		if len(ts) == 1 {
 			verb = "waits"
 		}
-		parts = append(parts, strings.Join(strings.Fields(fmt.Sprintf("%d %s %s: %s", len(ts), verb, wait,
+		parts = append(parts, strings.Join(strings.Fields(fmt.Sprintf("%d %s%s: %s", len(ts), verb, wait,
 			p.threadNames(ts))), " "))
 	}
 	return phrase.Clauses(parts, maxConsequences, len(parts))
@@ -178,10 +178,15 @@ func (p verdictView) groupWaits(lwps []int, text func(*picture.Thread) string) (
 	for _, lwp := range lwps {
 		wait := ""
 		t := p.threads[lwp]
-		if t == nil {
+		switch {
+		case t == nil:
 			t = &picture.Thread{LWP: lwp}
-		} else if t.State != nil && t.State.Name.Waits() {
-			wait = text(t)
+		case t.State == nil && t.WaitKind != "": // of no runtime
+			named := *t
+			named.State = &picture.State{Name: t.WaitKind.Traits().State}
+			wait = " " + text(&named)
+		case t.State != nil && t.State.Name.Waits():
+			wait = " " + text(t)
 		}
 		if groups[wait] == nil {
 			order = append(order, wait)

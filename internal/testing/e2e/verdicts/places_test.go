@@ -192,6 +192,19 @@ func queuedTaskSpins() (cases []hangCase) {
 	return cases
 }
 
+// TestWaitersOfNoTeam looks at a deadlock behind which threads wait that the program started itself: their waits have
+// the object and the place, and the lock is one for all of them.
+func TestWaitersOfNoTeam(t *testing.T) {
+	checkHangs(t, []hangCase{{
+		name: "0", program: "verdict_critical_join", args: []string{"0"}, kind: picture.VerdictDeadlock,
+		has: []string{
+			"1 waits for critical section desk at verdict_critical_join.c:19: ",
+			"1 waits for critical section desk at verdict_critical_join.c:41: ",
+		},
+		lacks: []string{"waits :"},
+	}})
+}
+
 // TestDependentTasks looks at a task that waits for one that depends on it.
 func TestDependentTasks(t *testing.T) {
 	checkHangs(t, []hangCase{{

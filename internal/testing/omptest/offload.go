@@ -10,8 +10,8 @@ import (
 )
 
 // CompileOffload compiles a C program with target regions for devices that are the host, by clang of a release that
-// Debian 12 has (14, 15, 16, 19, 22), with more flags. It returns the program and its runtime. The devices are those of a
-// plugin of LLVM's offloading library.
+// Debian 12 has (14, 15, 16, 19, 22), with more flags. It returns the program and its runtime. The devices are those of
+// a plugin of LLVM's offloading library.
 func CompileOffload(t *testing.T, major int, source string, flags ...string) (exe string, runtime Runtime) {
 	t.Helper()
 	Needs(t, "compilers")

@@ -224,7 +224,7 @@ func floatSpins() []expectation {
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	for way := 8; way < 12; way++ { // loops that end some time
-		out = append(out, expectation{program: "verdict_spin_float", never: "libgomp-sid", // whose cores show the parent
+		out = append(out, expectation{program: "verdict_spin_float", never: "libgomp-sid",
 			args: []string{strconv.Itoa(way)}})
 	}
 	return out

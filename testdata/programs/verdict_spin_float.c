@@ -92,7 +92,7 @@ __attribute__((noinline)) static void limited(double end) {
 static void *later(void *unused) {
   while (working)
     pause();
-  level = ticks = offset = start = ratio = residual = levels[2] = phase = 7;
+  phase = 7, level = ticks = offset = start = ratio = residual = levels[2] = 7;
   return unused;
 }
 

@@ -221,6 +221,9 @@ func floatSpins() []expectation {
 			kind: picture.VerdictSpinning, certainty: picture.Likely,
 			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
 		}
+		if way == 1 {
+			e.never += " clang-22-O0" // the loop is not recognized: no verdict
+		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	for way := 8; way < 12; way++ { // loops that end some time

@@ -107,55 +107,45 @@ func (x *explorer) choose(s *symbolic.State, u *lift.Uop) {
 		s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
 		return
 	}
-	yes, no := x.split(s, s.Cond(u.CC))
-	if yes && no {
-		t := s.Fork()
-		t.Assume(s.Cond(u.CC).Negate())
-		t.Regs[u.Dst] = symbolic.Extend(b, u.Size, false)
-		x.push(t)
-	}
-	if yes {
-		s.Assume(s.Cond(u.CC))
-		s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
-		return
-	}
-	s.Assume(s.Cond(u.CC).Negate())
-	s.Regs[u.Dst] = symbolic.Extend(b, u.Size, false)
+	x.decide(s, u, func(s *symbolic.State, holds bool) {
+		value := b
+		if holds {
+			value = a
+		}
+		s.Regs[u.Dst] = symbolic.Extend(value, u.Size, false)
+	})
 }
 
 // skip skips some micro-operations if a condition holds.
 func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
-	c := s.Cond(u.CC)
-	yes, no := x.split(s, c)
-	if yes && no {
-		t := s.Fork()
-		t.Assume(c.Negate())
-		x.push(t)
-	}
-	if yes {
-		s.Assume(c)
-		s.Next += int(u.Scale)
-		return
-	}
-	s.Assume(c.Negate())
+	x.decide(s, u, func(s *symbolic.State, holds bool) {
+		if holds {
+			s.Next += int(u.Scale)
+		}
+	})
 }
 
 // setFlagsIf sets the flags by a comparison that is only made if a condition holds.
 func (x *explorer) setFlagsIf(s *symbolic.State, u *lift.Uop) {
+	x.decide(s, u, func(s *symbolic.State, holds bool) { s.SetFlags(u, holds) })
+}
+
+// decide applies a micro-operation whose effect depends on its condition. If both sides are possible, s takes the one
+// on which it holds, and a fork is pushed for the other.
+func (x *explorer) decide(s *symbolic.State, u *lift.Uop, apply func(s *symbolic.State, holds bool)) {
 	c := s.Cond(u.CC)
 	yes, no := x.split(s, c)
 	if yes && no {
 		t := s.Fork()
 		t.Assume(c.Negate())
-		t.SetFlags(u, false)
+		apply(t, false)
 		x.push(t)
 	}
-	if yes {
-		s.Assume(c)
-	} else {
-		s.Assume(c.Negate())
+	if !yes {
+		c = c.Negate()
 	}
-	s.SetFlags(u, yes)
+	s.Assume(c)
+	apply(s, yes)
 }
 
 // branch takes one side of a branch and pushes a fork for the other.

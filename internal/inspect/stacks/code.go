@@ -28,7 +28,8 @@ type Code struct {
 	// Rehearsing is set while only the reads of the target matter: code gets no names.
 	Rehearsing bool
 
-	mappings func() []callbacks.Mapping
+	// Mappings returns the memory mappings of the target; nil if they are unknown.
+	Mappings func() []callbacks.Mapping
 	linkedIn func() bool // the C library is linked into the executable
 
 	values *values // nil: frames have no values
@@ -52,7 +53,7 @@ func NewCode(
 		names: known.names, functions: known, linkedIn: sync.OnceValue(func() bool {
 			return libc.New(libc.Config{Target: t}).Kind() == libc.Unknown
 		}),
-		mappings:   sync.OnceValue(func() []callbacks.Mapping { return MappingsOf(t) }),
+		Mappings:   sync.OnceValue(func() []callbacks.Mapping { return MappingsOf(t) }),
 		constructs: map[uint64]Construct{},
 	}
 	c.PerfMap = func() []byte { return nil }

@@ -422,13 +422,13 @@ func (c *Code) handler(pc uint64) lockflow.Handler {
 // IsFixed reports whether the program cannot write the memory at addr: it is in a part of a module that is read-only
 // since the loader relocated it.
 func (c *Code) IsFixed(addr uint64) bool {
-	m := libc.MappingAt(c.mappings(), addr)
+	m := libc.MappingAt(c.Mappings(), addr)
 	return m != nil && m.Perm&callbacks.PermWrite == 0 && c.ModuleOf(addr) != nil
 }
 
 // IsExecutable reports whether the memory at addr can be executed.
 func (c *Code) IsExecutable(addr uint64) bool {
-	m := libc.MappingAt(c.mappings(), addr)
+	m := libc.MappingAt(c.Mappings(), addr)
 	return m != nil && m.Perm&callbacks.PermExec != 0
 }
 

@@ -31,12 +31,17 @@ func (r *ThreadTable) findMissingStacks() {
 
 // FindOverrunStacks finds the missing stacks that another thread overwrote: with its frames, or until it crashed.
 func (r *ThreadTable) FindOverrunStacks() {
+	var maps []callbacks.Mapping
 	for _, n := range r.wanted() {
 		if n.Missing == nil {
 			continue
 		}
+		if maps == nil {
+			maps = stacks.MappingsOf(r.Target)
+		}
+		m := mappingAround(maps, n)
 		for _, other := range r.wanted() {
-			if r.isIn(n, other) {
+			if reaches(other, m) {
 				n.Missing = fmt.Errorf("%s%sLWP %d%s went beyond its own stack into that of this thread, and "+
 					"overwrote its thread-local data", missingPrefix, picture.UnreadText, other.LWP,
 					r.crashedText(other))
@@ -72,10 +77,15 @@ func (r *ThreadTable) FindOverrun(n *Thread, lib *libc.Library) (Overrun, bool) 
 	if !ok || own.Contains(regs.SP()) || regs.SP() > own.Low {
 		return Overrun{}, false
 	}
+	i := crossingFrame(n, own)
+	if i < 0 {
+		return Overrun{}, false
+	}
+	maps := stacks.MappingsOf(r.Target)
 	for _, other := range r.wanted() {
 		s, known := lib.OwnStack(uint64(other.LWP))
-		in := known && s.Contains(regs.SP()) || other.Missing != nil && r.isIn(other, n)
-		if i := crossingFrame(n, own); other.LWP != 0 && other != n && in && i >= 0 {
+		in := known && s.Contains(regs.SP()) || other.Missing != nil && reaches(n, mappingAround(maps, other))
+		if other.LWP != 0 && other != n && in {
 			return Overrun{n, other, own, i}, true
 		}
 	}
@@ -114,16 +124,21 @@ func (r *ThreadTable) MissingStacks() string {
 		"A core written by the kernel has everything", CountThreads(len(lwps)), lwps[0])
 }
 
-// isIn reports whether the stack pointer of other is in the mapping of the stack of n, another thread, and the thread
-// block of other is not.
-func (r *ThreadTable) isIn(n, other *Thread) bool {
-	regs := other.Registers()
-	if other.LWP == 0 || regs == nil {
-		return false
+// mappingAround returns the mapping with the control block of a thread; nil without one.
+func mappingAround(maps []callbacks.Mapping, n *Thread) *callbacks.Mapping {
+	i := slices.IndexFunc(maps, func(m callbacks.Mapping) bool { return isIn(&m, n.Pthread) })
+	if i < 0 {
+		return nil
 	}
-	i := slices.IndexFunc(stacks.MappingsOf(r.Target), func(m callbacks.Mapping) bool {
-		in := func(addr uint64) bool { return m.Low.Offset <= addr && addr < m.High.Offset }
-		return in(n.Pthread) && in(regs.SP()) && !in(other.Pthread)
-	})
-	return i >= 0
+	return &maps[i]
+}
+
+// reaches reports whether the stack pointer of a thread is in a mapping, and its control block is not.
+func reaches(n *Thread, m *callbacks.Mapping) bool {
+	regs := n.Registers()
+	return m != nil && n.LWP != 0 && regs != nil && isIn(m, regs.SP()) && !isIn(m, n.Pthread)
+}
+
+func isIn(m *callbacks.Mapping, addr uint64) bool {
+	return m.Low.Offset <= addr && addr < m.High.Offset
 }

@@ -28,17 +28,6 @@ type spins struct {
 	reader *symbolic.Reader             // nil before the first use
 	known  map[uint64]string            // names of functions, by entry
 	loops  map[*teams.Thread]*spin.Loop // the found loops
-
-	mapped   []callbacks.Mapping // see mappings
-	isMapped bool
-}
-
-// mappings returns the target's mappings. Each word that a loop may read is looked up there.
-func (s *spins) mappings() []callbacks.Mapping {
-	if !s.isMapped {
-		s.mapped, s.isMapped = stacks.MappingsOf(s.target), true
-	}
-	return s.mapped
 }
 
 // Memory of a thread's own, besides its stack: glibc's block of the thread, on both sides of the thread pointer.
@@ -156,7 +145,7 @@ func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 
 // isKernelWord reports whether a word is written by the kernel: the time of day.
 func (s *spins) isKernelWord(w spin.Word) bool {
-	m := libc.MappingAt(s.mappings(), w.Address)
+	m := libc.MappingAt(s.code.Mappings(), w.Address)
 	return m != nil && strings.HasPrefix(m.File, "[vvar")
 }
 
@@ -299,7 +288,7 @@ func (s *spins) isShadow(w spin.Word, words []spin.Word) bool {
 
 // isConstant reports whether no thread may write an address.
 func (s *spins) isConstant(addr uint64) bool {
-	m := libc.MappingAt(s.mappings(), addr)
+	m := libc.MappingAt(s.code.Mappings(), addr)
 	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
@@ -312,7 +301,7 @@ func (s *spins) isShared(addr uint64) bool {
 // sharedMapping reports whether another process may write an address: its memory has a file and is not a module's data,
 // or is shared memory with a name of its own (PR_SET_VMA). It is not known if the mapping is not.
 func (s *spins) sharedMapping(addr uint64) (shared, known bool) {
-	for _, m := range s.mappings() {
+	for _, m := range s.code.Mappings() {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
 			private := m.File == "" || strings.HasPrefix(m.File, "[") && !strings.HasPrefix(m.File, "[anon_shmem:")
 			return !private && !s.isModuleData(m, addr), true
@@ -328,7 +317,7 @@ func (s *spins) isModuleData(m callbacks.Mapping, addr uint64) bool {
 	if mod == nil {
 		return false
 	}
-	first := libc.MappingAt(stacks.MappingsOf(s.target), mod.Low.Offset)
+	first := libc.MappingAt(s.code.Mappings(), mod.Low.Offset)
 	return first == nil || first.File == m.File
 }
 

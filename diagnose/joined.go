@@ -157,7 +157,7 @@ func explainQueuedTasks(x *index, v *picture.Verdict, what string) {
 		"otherwise: " + v.Fix
 }
 
-// countTasks returns the number of tasks for which is holds, and their places in parentheses after a space.
+// countTasks returns the number of tasks of a kind, and their places in parentheses after a space.
 func (x *index) countTasks(is func(*picture.Task) bool) (total int, where string) {
 	counts := map[string]int{}
 	var order []string
@@ -187,25 +187,31 @@ func someTasks(n int) (who, one string) {
 }
 
 // explainDependentTasks adds to a hang the tasks that depend on a task of its threads, directly or not: one of them may
-// do that for which the thread waits.
+// end the wait.
 func explainDependentTasks(x *index, v *picture.Verdict, what string) {
+	dependents := map[picture.ID][]picture.ID{}
+	for i := range x.pic.Tasks {
+		for _, id := range x.pic.Tasks[i].WaitsFor {
+			dependents[id] = append(dependents[id], x.pic.Tasks[i].ID)
+		}
+	}
 	for _, lwp := range v.Threads {
 		th := x.threads[lwp]
-		if th == nil || x.tasks[th.Task] == nil || x.tasks[th.Task].Kind != picture.TaskExplicit {
+		if th == nil || x.tasks[th.Task] == nil || x.tasks[th.Task].Kind != picture.TaskExplicit ||
+			len(dependents[th.Task]) == 0 {
 			continue
 		}
 		behind := map[picture.ID]bool{th.Task: true}
-		for added := true; added; {
-			added = false
-			for i := range x.pic.Tasks {
-				t := &x.pic.Tasks[i]
-				if !behind[t.ID] && slices.ContainsFunc(t.WaitsFor, func(id picture.ID) bool { return behind[id] }) {
-					behind[t.ID], added = true, true
+		for queue := []picture.ID{th.Task}; len(queue) > 0; queue = queue[1:] {
+			for _, id := range dependents[queue[0]] {
+				if !behind[id] {
+					behind[id] = true
+					queue = append(queue, id)
 				}
 			}
 		}
 		total, where := x.countTasks(func(t *picture.Task) bool { return behind[t.ID] && t.ID != th.Task })
-		if total == 0 {
+		if total == 0 { // it depends on itself
 			continue
 		}
 		who, one := someTasks(total)

@@ -8,11 +8,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// overrunOf returns the first stack overflow that one of the threads is part of; nil without one.
-func (x *index) overrunOf(threads ...int) *picture.Overrun {
-	i := slices.IndexFunc(x.facts.Overruns, func(o picture.Overrun) bool {
-		return slices.Contains(threads, o.Thread) || slices.Contains(threads, o.Victim)
-	})
+// overrunOf returns the first stack overflow that a thread is part of; nil without one.
+func (x *index) overrunOf(lwp int) *picture.Overrun {
+	i := slices.IndexFunc(x.facts.Overruns, func(o picture.Overrun) bool { return lwp == o.Thread || lwp == o.Victim })
 	if i < 0 {
 		return nil
 	}

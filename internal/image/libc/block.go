@@ -84,7 +84,7 @@ func (l *Library) block(addr uint64) (*reader, blockLayout, error) {
 // listed checks that the thread control block at addr is in a list of the C library.
 func (l *Library) listed(addr uint64) error {
 	r, layout, err := l.block(addr)
-	if err != nil {
+	if err != nil || layout.self == 0 { // then block has checked the links
 		return err
 	}
 	return r.checkLinks(addr, layout)

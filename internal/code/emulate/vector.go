@@ -95,24 +95,22 @@ func (m *Machine) executeVector(u *lift.Uop) {
 
 // convert returns a number in another format. It is unknown if not all bits of a are known.
 func convert(u *lift.Uop, a Value) Value {
-	out := Value{From: a.From}
-	if a.IsKnown() {
-		if v, known := u.Convert.Apply(a.V, u.Scale, u.Size); known {
-			out.V, out.Known = v, allBits
-		}
-	}
-	return out
+	v, known := u.Convert.Apply(a.V, u.Scale, u.Size)
+	return resultOf(v, known && a.IsKnown(), a.From)
 }
 
 // floatMask returns the result of a comparison as a mask.
 func floatMask(u *lift.Uop, a, b Value) Value {
-	out := Value{From: a.From | b.From}
-	if a.IsKnown() && b.IsKnown() {
-		if v, known := lift.FloatMask(u.Scale, u.Size, a.V, b.V); known {
-			out.V, out.Known = v, allBits
-		}
+	v, known := lift.FloatMask(u.Scale, u.Size, a.V, b.V)
+	return resultOf(v, known && a.IsKnown() && b.IsKnown(), a.From|b.From)
+}
+
+// resultOf returns a value with origins, unknown without known.
+func resultOf(v uint64, known bool, from Origins) Value {
+	if !known {
+		return Value{From: from}
 	}
-	return out
+	return Value{V: v, Known: allBits, From: from}
 }
 
 // VectorsCover reports whether the vector registers of a include those of b, as far as both are known.

@@ -158,6 +158,15 @@ func onces() []expectation {
 	return out
 }
 
+// spinsUntil returns the hang of three threads in a loop of a program, chosen by its first argument.
+func spinsUntil(program string, way int, says string) expectation {
+	return expectation{
+		program: program, args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+		kind: picture.VerdictSpinning, certainty: picture.Likely,
+		says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
+	}
+}
+
 // spins returns the program's own loops that read a flag, and their healthy twins.
 func spins() []expectation {
 	var out []expectation
@@ -170,11 +179,7 @@ func spins() []expectation {
 		if says == "" { // an endless loop: see below
 			continue
 		}
-		e := expectation{
-			program: "verdict_spin", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
-			kind: picture.VerdictSpinning, certainty: picture.Likely,
-			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
-		}
+		e := spinsUntil("verdict_spin", way, says)
 		if way == 2 {
 			e.says[0] = "3 threads poll in "
 			e.never += " gcc-16" // its code reads a second variable, which is named as well
@@ -204,11 +209,7 @@ func floatSpins() []expectation {
 		"verdict_spin_float.c:47 until level changes", "verdict_spin_float.c:52 until start changes",
 		"verdict_spin_float.c:57 until offset changes", "verdict_spin_float.c:62 until ticks changes",
 	} {
-		e := expectation{
-			program: "verdict_spin_float", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
-			kind: picture.VerdictSpinning, certainty: picture.Likely,
-			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
-		}
+		e := spinsUntil("verdict_spin_float", way, says)
 		if way == 6 {
 			e.says[0] = "3 threads poll in "
 		}
@@ -216,11 +217,7 @@ func floatSpins() []expectation {
 	}
 	for way, says := range []string{"charged verdict_spin_atomic.cc:13 until voltage",
 		"reaches verdict_spin_atomic.cc:18 until share"} {
-		e := expectation{
-			program: "verdict_spin_atomic", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
-			kind: picture.VerdictSpinning, certainty: picture.Likely,
-			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
-		}
+		e := spinsUntil("verdict_spin_atomic", way, says)
 		if way == 1 {
 			e.never += " clang-22-O0" // the loop is not recognized: no verdict
 		}

@@ -3,7 +3,7 @@
  * "4" a counter by compare-and-exchange, "5" a ring between a producer and consumers, "6" a barrier of their own,
  * "7" the runtime's barrier, "8" its lock, "9" omp_test_lock, "10" waits with a limit of rounds, "11" of time,
  * "12" work until a flag is set, "13" a queue lock, "14" readers of a sequence lock, "15" tasks and taskyield,
- * "16" the C library's spin lock, "17" a wait for two flags of which one changes, "18" a wait with a limit in memory,
+ * "16" the C library's spin lock, "17" a wait for two flags, one of them changes, "18" a wait with a limit in memory,
  * "19" a wait for a time that another thread stores, "20" requests and answers.
  *
  * The threads are those of a child; its parent looks on. */

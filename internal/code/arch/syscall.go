@@ -85,7 +85,7 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	return callbacks.Addr(r.SyscallArgs[0]), true
 }
 
-// PendingFutexWait returns the word for which a thread is about to sleep, or about to sleep again after a signal, and
+// PendingFutexWait returns the word of a futex wait that a thread is about to start, or to restart after a signal, and
 // the value that it expects there.
 func PendingFutexWait(r *callbacks.Registers, mem callbacks.Memory) (word callbacks.Address, expected uint32, ok bool) {
 	number, pending := int64(r.Values[x86RAX]), false

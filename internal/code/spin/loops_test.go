@@ -24,11 +24,11 @@ var awaited = map[string][]string{
 	"either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
 }
 
-// firstSteps is the number of instructions of a loop after each of which its thread is looked at.
+// firstSteps is the number of instructions of a loop that are executed; the thread is checked after each.
 const firstSteps = 60
 
-// TestCompiledLoops looks at the loops of testdata/loops.c, as compilers translate them, after each of their first
-// instructions: all that wait for a word spin on it, and none of the others spins.
+// TestCompiledLoops follows the loops of testdata/loops.c, as compilers translate them, from each of their first
+// instructions: the loops that wait for a word spin on it, and the others do not spin.
 func TestCompiledLoops(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	for _, build := range []string{

@@ -82,7 +82,7 @@ const (
 	maxChunk = 1 << 40
 	// maxBack bounds the distance from an address to the start of its chunk.
 	maxBack = 64 << 10
-	// searchPiece is the size and alignment of the pieces in which that memory is read.
+	// searchPiece is the size and alignment of the pieces of one read of that memory.
 	searchPiece = 4096
 	// arenaSpan is the alignment of the heaps of threads, in bytes (HEAP_MAX_SIZE).
 	arenaSpan = 64 << 20

@@ -30,12 +30,21 @@ type shell struct {
 	seen bytes.Buffer
 }
 
-// startShell runs a script in bash; args become $1 and so on.
+// startShell runs a script in bash at a terminal without echo; args become $1 and so on.
 func startShell(t *testing.T, script string, args ...string) *shell {
 	t.Helper()
 	bash := omptest.Program(t, "bash")
 	master, slave, err := omptest.OpenTerminal(80)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// The kernel sends the signal of a key before it echoes the key: the echo could appear in any later line.
+	modes, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, modes); err != nil {
 		t.Fatal(err)
 	}
 	s := &shell{t: t, keys: master}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -191,8 +192,13 @@ func (p *Process) peekAhead(r *reader) func() (*roster, error) {
 	return list
 }
 
-// answerStopped answers from copies that were made while all threads were stopped.
+// answerStopped answers from copies that were made while all threads were stopped. An answer may need memory
+// that the copy lacks: it is read while the threads run, and the next stop copies it, too. If nothing that the
+// answer has read is different then, the answer is that of the later stop. Otherwise the question is asked
+// again.
 func (l *looker) answerStopped() (answer, err error) {
+	var last *reader
+	var lastThreads []thread
 	for range maxStops {
 		before, _ := l.p.lastLayout()
 		s, threads, err := l.p.capture(l.ctx, l.want, &l.pause, nil)
@@ -211,14 +217,28 @@ func (l *looker) answerStopped() (answer, err error) {
 		r := l.p.newReader(s, nil)
 		r.before = before
 		l.pause.Running = runningThreads(threads)
+		if last != nil && sameRegisters(lastThreads, threads) && last.readsAlike(r) {
+			last.replaceCopies(s)
+			return answer, nil
+		}
 		v := l.p.newView(r, rosterOf(threads))
 		answer = l.f(v)
 		if len(r.missed) == 0 && !v.lacksVectors {
 			return answer, nil
 		}
 		l.want.addMissed(r)
+		if last = nil; !v.lacksVectors {
+			last, lastThreads = r, threads
+		}
 	}
 	return l.answerHeld()
+}
+
+// sameRegisters reports whether the threads of two stops are the same, with the same registers, all known.
+func sameRegisters(a, b []thread) bool {
+	return slices.EqualFunc(a, b, func(a, b thread) bool {
+		return a.lwp == b.lwp && a.regs == b.regs && a.err == nil && b.err == nil && bytes.Equal(a.vectors, b.vectors)
+	})
 }
 
 // answerHeld answers while all threads are stopped.

@@ -119,6 +119,64 @@ func TestMorePages(t *testing.T) {
 	prog.finish()
 }
 
+// TestRepeatedStop asks a question that reads another page after the first stop than before it. The threads sleep: if
+// no memory has changed at the second stop, the answer is used, otherwise the question is asked again.
+func TestRepeatedStop(t *testing.T) {
+	pid := startMany(t, 6).PID
+	p := openProcess(t, pid, Options{})
+	memory, err := os.OpenFile(procPath(pid, "mem"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	unused := map[bool]callbacks.Address{} // the ends of two stacks: of the rehearsal, and of the answer
+	for _, m := range p.maps {
+		if m.Perm == callbacks.PermRead|callbacks.PermWrite && m.High.Sub(m.Low) >= 8<<20 {
+			unused[len(unused) == 0] = m.Low
+		}
+	}
+	var answered callbacks.Target
+	var last byte
+	for value, change := range []bool{false, true, false, true} {
+		peekBlocked(t, p)
+		calls := 0
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			answered = target
+			calls++
+			if err := readFrames(target); err != nil {
+				return err
+			}
+			var b [1]byte
+			if err := target.ReadMemory(unused[calls == 1], b[:]); err != nil || calls == 1 {
+				return err
+			}
+			if change && calls == 2 {
+				last = byte(value)
+				if _, err := memory.WriteAt([]byte{last}, int64(unused[false].Offset)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			peekBlocked(t, p) // all sleep again before the next stop
+			return nil
+		})
+		want := 2
+		if change {
+			want = 3
+		}
+		if err != nil || calls != want || pause.Stops != 2 {
+			t.Errorf("memory changed: %v: %d calls, %+v, %v; want %d calls in 2 stops", change, calls, pause, err, want)
+		}
+		if _, err := memory.WriteAt([]byte{last + 100}, int64(unused[false].Offset)); err != nil { // after the look
+			t.Fatal(err)
+		}
+		var b [1]byte
+		if err := answered.ReadMemory(unused[false], b[:]); err != nil || b[0] != last {
+			t.Errorf("the answer's memory has %d, %v, want %d", b[0], err, last)
+		}
+		last += 100
+	}
+}
+
 // TestBeforeStop checks that the function is called once, after the rehearsal and before the first
 // stop, and that the rehearsal's memory is free then.
 func TestBeforeStop(t *testing.T) {

@@ -178,6 +178,60 @@ func (r *reader) currentBytes(a, n uint64) []byte {
 	return pg.data[at : at+n : at+n]
 }
 
+// readsAlike reports whether a later reader has, in its copies, all memory that r has copies of, or has read of
+// the current process, with the same contents: then an answer from r is an answer from the later one.
+func (r *reader) readsAlike(later *reader) bool {
+	if !slices.Equal(r.maps, later.maps) {
+		return false
+	}
+	for i := range r.first {
+		for _, s := range r.first[i].spans {
+			for a := s.low; a < s.high; {
+				b, _ := r.first[i].bytesAt(a)
+				n := later.sameBytes(a, b)
+				if n == 0 {
+					return false
+				}
+				a += n
+			}
+		}
+	}
+	for base, blocks := range r.missed {
+		for at := uint64(0); at < pageSize; at += blockSize {
+			if blocks&blocksOf(at, 1) == 0 {
+				continue
+			}
+			var b []byte // nil if it could not be read
+			if data := r.pages[base].data; data != nil {
+				b = data[at : at+blockSize]
+			}
+			if later.sameBytes(base+at, b) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameBytes returns the number of bytes from address a on for which the copies have the same as b; 0 if they differ
+// or lack them. An empty b is a block that could not be read.
+func (r *reader) sameBytes(a uint64, b []byte) uint64 {
+	own, known := r.copiedBytes(a, max(1, len(b)))
+	switch {
+	case !known, (len(own) == 0) != (len(b) == 0), !bytes.Equal(own, b[:len(own)]):
+		return 0
+	case len(b) == 0:
+		return blockSize - a%blockSize
+	}
+	return uint64(len(own))
+}
+
+// replaceCopies makes the copies of a later stop, with which r reads alike, those that r reads from now on.
+func (r *reader) replaceCopies(s []copied) {
+	r.dropPages()
+	r.first = s
+}
+
 // faultCause returns the cause why address a cannot be read.
 func (r *reader) faultCause(a uint64) error {
 	if r.p.mem.isGone() {

@@ -114,12 +114,14 @@ static void *in_sem_wait(void *a) {
   return a;
 }
 
-/* blocks waits until a thread is really in a system call. */
+/* blocks waits until a thread is really in a system call, or has ended: the time of its call may be over. */
 static void blocks(int tid) {
   char name[64], text[64];
   snprintf(name, sizeof name, "/proc/self/task/%d/syscall", tid);
   for (;;) {
     int fd = open(name, O_RDONLY);
+    if (fd < 0)
+      return;
     long n = read(fd, text, sizeof text - 1);
     close(fd);
     if (n > 0 && text[0] >= '0' && text[0] <= '9')

@@ -168,11 +168,12 @@ $(addprefix test-,$(JOBS)): test-%: deps-all
 short: ## run the tests that need only Go, without a compiler or debugger in PATH
 	@.ci/bare $(TESTRUN) -short ./...
 
-# Packages whose tests run for arm64 in an emulator: readers of code, cores, files and structures, and the unwinder.
-EMULATED := ./internal/code/... ./internal/runtime/layout ./internal/stack/... ./internal/image/... ./callbacks/... ./corefile
+# Packages whose tests run for arm64 in an emulator: all that read a target, or draw conclusions from it.
+EMULATED := ./callbacks/... ./corefile ./diagnose ./handles/... ./ompd/... ./trace ./internal/code/... ./internal/engine \
+	./internal/image/... ./internal/inspect/... ./internal/lockflow/... ./internal/runtime/... ./internal/stack/... ./internal/trace/...
 
-emulated: ## run short tests of some packages for arm64 in qemu-user (a few minutes; needs qemu-user)
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./internal/testing/omptest
+emulated: ## vet all packages for arm64, and run short tests of some in qemu-user (a few minutes; needs qemu-user)
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -exec qemu-aarch64 $(EMULATED)
 
 LANES ?= all

@@ -59,12 +59,17 @@ func (l Lane) other(tb testing.TB) omptest.Runtime {
 }
 
 // Matches reports whether one of names, which spaces separate, matches the lane. A name is the start of
-// the lane's name with its build, the build, or the family with the build.
+// the lane's name with its build, the build, the family with the build, or the mode.
 func (l Lane) Matches(names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(name string) bool {
-		return strings.HasPrefix(l.Name+"-"+l.Build, name) || l.Build == name || l.Family+"-"+l.Build == name
+		return strings.HasPrefix(l.Name+"-"+l.Build, name) || l.Build == name || l.Family+"-"+l.Build == name ||
+			string(l.Mode) == name
 	})
 }
+
+// OwnCore matches the lanes in which programs abort themselves for a core: that of a program whose hang is in a child
+// is one of the parent.
+const OwnCore = string(omptest.Kernel)
 
 // Run builds a program in the lane and returns how to run it.
 func (l Lane) Run(t *testing.T, p Program) omptest.Run {

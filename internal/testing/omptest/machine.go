@@ -148,7 +148,7 @@ func addPython(tb testing.TB, root string) {
 const gcoreScript = `gdb -nx -batch -readnever -iex 'set debuginfod enabled off' -iex 'set auto-load no' -p $pid \
   -ex 'generate-core-file gcore' >gdb 2>&1
 if [ ! -s gcore ]; then cat gdb; exit 1; fi
-cp gcore $shared/
+send gcore
 `
 
 // CompileForMachine builds a program in C for a [Machine] and returns the path of the executable; its base name is the
@@ -358,6 +358,7 @@ type Answer struct {
 const machineScript = `
 rm -rf $home; mkdir -p $home; cd $home; cp $shared/program/* $home; ulimit -c unlimited
 mkfifo ready
+send() { dd if=$1 of=$shared/$1 bs=256k 2>/dev/null; } # cp writes 4 KB at a time, and a write takes a millisecond
 start() {
   env -i OMPD_READY_FD=3 OMPD_TRUTH=$home/truth.jsonl "$@" 3>ready >output 2>&1 </dev/null &
   started=$!
@@ -377,7 +378,8 @@ if [ $mode = wait ]; then
 fi
 wait $started
 if [ ! -s core ]; then echo "no core"; cat output; exit 1; fi
-cp core truth.jsonl $shared/
+send core
+cp truth.jsonl $shared/
 cd /; rm -rf $home
 `
 

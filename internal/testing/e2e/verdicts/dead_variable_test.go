@@ -3,34 +3,55 @@ package verdicts
 import (
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
-	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestCrashByDeadVariable looks at the crash of a task that uses a variable of a function that has returned, and at one
 // of a task whose function waits for it.
-func TestCrashByDeadVariable(t *testing.T) {
-	for i, run := range handoverRuns(t, "crash_dead_frame") {
-		if i%3 == 1 {
-			continue
-		}
-		run.Mode = omptest.Kernel
-		name := handoverName(i, run)
-		t.Run(name, func(t *testing.T) {
-			_, text, _ := e2e.Output(t, "diagnose", omptest.Dump(t, run).Core)
-			variable := "a variable"
-			if i%3 == 0 { // clang's debug information has no names
-				variable = "the variable tile"
-			}
-			checkWords(t, text, []string{
-				"in add crash_dead_frame.c:23", "The task uses " + variable + " of a function that has returned",
-				"fix: wait for the task before the function ends", "below its frames",
-			}, nil)
-		})
-		run.Args = []string{"1"}
-		t.Run("waits/"+name, func(t *testing.T) {
-			_, text, _ := e2e.Output(t, "diagnose", omptest.Dump(t, run).Core)
-			checkWords(t, text, []string{"in add crash_dead_frame.c:23"}, []string{"has returned", "wait for the task"})
-		})
+func TestCrashByDeadVariable(t *testing.T) { checkCrashes(t, deadVariables()) }
+
+func deadVariables() []crashCase {
+	const place = "in add crash_dead_frame.c:23"
+	return []crashCase{
+		{
+			program: "crash_dead_frame", kind: picture.VerdictCrash,
+			has: []string{
+				place, " of a function that has returned", "fix: wait for the task before the function ends",
+				"below its frames",
+			},
+			gcc: "The task uses the variable tile", llvm: "The task uses a variable", // clang's names are not kept
+		},
+		{
+			program: "crash_dead_frame", args: []string{"1"}, kind: picture.VerdictCrash, has: []string{place},
+			lacks: []string{"has returned", "wait for the task"},
+		},
 	}
+}
+
+// TestCrashByOverlaidVariable looks at crashes of tasks that use a variable of a function that has returned, and whose
+// memory is in a newer frame. In the situations without a reason, the variable is alive.
+func TestCrashByOverlaidVariable(t *testing.T) { checkCrashes(t, overlaidVariables()) }
+
+func overlaidVariables() (cases []crashCase) {
+	for _, s := range []struct{ name, reason string }{
+		{"other", "in use for another task, which did not create this one"},
+		{"barrier", "which has no variable of the program"},
+		{"own", "of a function that has returned"}, // GCC's frames may be smaller than those of the function
+		{"call", "and no call of add is on that stack"},
+		{"waits", ""}, {"inner", ""}, {"innerown", ""}, {"value", ""},
+	} {
+		c := crashCase{program: "crash_dead_overlaid", args: []string{s.name}, kind: picture.VerdictCrash}
+		if s.reason == "" {
+			c.has = []string{"dereferenced a null pointer in add"}
+			c.lacks = []string{"has returned", "wait for the task"}
+		} else {
+			c.has = []string{
+				"dereferenced a null pointer in add crash_dead_overlaid.c:49", " of a function that has returned",
+				s.reason, "fix: wait for the task before the function ends",
+			}
+			c.gcc, c.llvm = "uses the variable tile", "uses a variable"
+		}
+		cases = append(cases, c)
+	}
+	return cases
 }

@@ -23,7 +23,8 @@ func expectations() []expectation {
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
 		tailLocks(),
 		readWriteLocks(), spinLocks(), lockPointers(), triedLocks(), upgrades(), onces(), spins(), floatSpins(),
-		healthySpins(), handlers(), lockingHandlers(), outside(), libraryWaits(), queuedSignals(), detachedTasks())
+		healthySpins(), borrowedStacks(), handlers(), lockingHandlers(), outside(), libraryWaits(), queuedSignals(),
+		detachedTasks())
 }
 
 // deadlocks returns threads that wait for each other, and those that only seem to.

@@ -57,7 +57,7 @@ func spinLocks() []expectation {
 // healthySpins returns programs whose threads spin for each other again and again, and make progress.
 func healthySpins() (out []expectation) {
 	for way := range 21 {
-		out = append(out, expectation{program: "healthy_spinning", never: "libgomp-sid", // whose cores show the parent
+		out = append(out, expectation{program: "healthy_spinning", never: e2e.OwnCore,
 			args: []string{strconv.Itoa(way)}})
 	}
 	return out
@@ -65,7 +65,7 @@ func healthySpins() (out []expectation) {
 
 // lockPointers returns hangs of locks that functions take through a pointer in a variable, and healthy twins.
 func lockPointers() []expectation {
-	e := expectation{program: "verdict_lock_pointer", never: "libgomp-sid"}
+	e := expectation{program: "verdict_lock_pointer", never: e2e.OwnCore}
 	e.args, e.kind, e.threads, e.waits = []string{"0"}, picture.VerdictSelfDeadlock, 1, []string{"lock page"}
 	e.says = []string{"which it holds itself", "omp_set_lock in again"}
 	out := twins(e, "0", "1")
@@ -91,7 +91,7 @@ func triedLocks() []expectation {
 			says: []string{"omp_test_lock in both"}},
 	} {
 		e.program, e.args, e.threads = "verdict_try_lock", []string{strconv.Itoa(way)}, max(e.threads, 1)
-		e.never = "libgomp-sid"
+		e.never = e2e.OwnCore
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	return out
@@ -161,7 +161,7 @@ func onces() []expectation {
 // spinsUntil returns the hang of three threads in a loop of a program, chosen by its first argument.
 func spinsUntil(program string, way int, says string) expectation {
 	return expectation{
-		program: program, args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+		program: program, args: []string{strconv.Itoa(way)}, threads: 3, never: e2e.OwnCore,
 		kind: picture.VerdictSpinning, certainty: picture.Likely,
 		says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
 	}
@@ -192,7 +192,7 @@ func spins() []expectation {
 	}
 	for _, works := range []string{"0", "1"} { // whether or not another thread works
 		out = append(out, expectation{
-			program: "verdict_spin", args: []string{"5", works}, threads: 3, never: "libgomp-sid",
+			program: "verdict_spin", args: []string{"5", works}, threads: 3, never: e2e.OwnCore,
 			kind: picture.VerdictSpinning, certainty: picture.Likely,
 			says: []string{"3 threads spin in ", ".c:55 in a loop that reads no variable and has no way out"},
 		})
@@ -224,7 +224,7 @@ func floatSpins() []expectation {
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	for way := 8; way < 12; way++ { // loops that end some time
-		out = append(out, expectation{program: "verdict_spin_float", never: "libgomp-sid",
+		out = append(out, expectation{program: "verdict_spin_float", never: e2e.OwnCore,
 			args: []string{strconv.Itoa(way)}})
 	}
 	return out
@@ -251,7 +251,7 @@ func handlers() []expectation {
 		out = append(out, twins(expectation{
 			program: "verdict_handler", args: []string{strconv.Itoa(way)}, threads: 1, behind: 1,
 			kind: picture.VerdictSelfDeadlock, certainty: []picture.Certainty{picture.Certain, ""}[way],
-			never: "libgomp-sid", waits: []string{what},
+			never: e2e.OwnCore, waits: []string{what},
 			says: []string{
 				"for " + what, "which interrupted pay verdict_handler.c:40", "a handler must not wait for " + what,
 				"at <signal handler called>",
@@ -293,24 +293,24 @@ func queuedSignals() []expectation {
 // libraryWaits returns waits in the C library and in C++'s standard library, and their healthy twins.
 func libraryWaits() []expectation {
 	out := twins(expectation{
-		program: "verdict_threads", threads: 3, never: "libgomp-sid",
+		program: "verdict_threads", threads: 3, never: e2e.OwnCore,
 		kind: picture.VerdictNeverWoken, certainty: picture.Likely,
 		says: []string{"3 threads wait for pthread barrier meeting", "3 of the 4 threads came to it"},
 	}, "1")
 	for way, says := range []string{"for a std::future (the word at 0x", "for condition variable channel"} {
 		out = append(out, twins(expectation{
-			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: e2e.OwnCore,
 			kind: picture.VerdictNeverWoken, certainty: picture.Likely,
 			says: []string{"3 threads wait " + says, "verdict_future.cc:" + []string{"34", "19"}[way]},
 		}, strconv.Itoa(way), "1")...)
 	}
 	out = append(out, twins(expectation{
-		program: "verdict_async", threads: 2, behind: 2, never: "libgomp-sid", kind: picture.VerdictDeadlock,
+		program: "verdict_async", threads: 2, behind: 2, never: e2e.OwnCore, kind: picture.VerdictDeadlock,
 		certainty: picture.Certain, waits: []string{"join", "mutex ledger"}, says: []string{"verdict_async.cc:38"},
 	}, "1")...)
 	return append(out, twins(expectation{
 		program: "verdict_latch", standard: "c++20", threads: 3,
-		never: "clang-14 libgomp-sid", kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		never: "clang-14 " + e2e.OwnCore, kind: picture.VerdictNeverWoken, certainty: picture.Likely,
 		says: []string{"wait for a std::latch (the word gate)", "verdict_latch.cc:17", "count the latch down"},
 	}, "1")...)
 }

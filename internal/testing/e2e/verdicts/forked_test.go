@@ -16,7 +16,7 @@ import (
 // locks.
 func forkedChildren() []expectation {
 	e := expectation{
-		program: "verdict_forked", env: e2e.Asleep, never: "libgomp-sid", args: []string{"0"},
+		program: "verdict_forked", env: e2e.Asleep, never: e2e.OwnCore, args: []string{"0"},
 		kind: picture.VerdictForkChild, certainty: picture.Certain, threads: 1,
 		says: []string{"it is a forked child", "call fork before the first parallel region"},
 	}

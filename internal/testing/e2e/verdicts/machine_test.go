@@ -45,9 +45,22 @@ func TestMachineVerdicts(t *testing.T) {
 					e.judgeInMachine(t, m, l)
 				})
 			}
-			for _, c := range slices.Concat(fibers(), smallTeams(), queuedTaskSpins(), localSpins()) {
-				if programs.MatchString(c.program) && strings.Contains(l.String(), c.only) && !l.Stripped() {
+			if l.Stripped() {
+				return
+			}
+			for _, c := range slices.Concat(fibers(), smallTeams(), queuedTaskSpins(), localSpins(), dependentTasks(),
+				discardedTasks(), waitersOfNoTeam(), hangsInStack()) {
+				if programs.MatchString(c.program) && strings.Contains(l.String(), c.only) {
 					c.judgeInMachine(t, m, l, count)
+				}
+			}
+			for _, c := range slices.Concat(deadVariables(), overlaidVariables(), crashesInStack()) {
+				if programs.MatchString(c.program) {
+					t.Run(c.name(), func(t *testing.T) {
+						t.Parallel()
+						defer count(t, c.program)
+						c.judgeInMachine(t, m, l)
+					})
 				}
 			}
 		})

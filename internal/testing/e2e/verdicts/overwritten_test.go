@@ -1,7 +1,6 @@
 package verdicts
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,51 +97,45 @@ func TestVerdictOfOverrunStack(t *testing.T) {
 
 // TestVerdictOfStackInStack looks at programs with a thread that has frames in the stack of another one, where no guard
 // was accessed: the crash of either thread, or their hang, is a consequence of the stack overflow. Fibers and the
-// handlers of signals that have their stack there are none.
+// handlers of signals that have their stack there are none: see borrowedStacks.
 func TestVerdictOfStackInStack(t *testing.T) {
-	const into, probably = "overflowed its stack of 1M in overrun verdict_stack_into.c:",
-		"The crash is probably a consequence: thread "
-	env := []string{"OMP_STACKSIZE=1M"}
+	checkCrashes(t, crashesInStack())
+	checkHangs(t, hangsInStack())
+}
+
+// intoStack is part of the text about the overflow of verdict_stack_into, whose environment is stackEnv.
+const intoStack = "overflowed its stack of 1M in overrun verdict_stack_into.c:"
+
+var stackEnv = []string{"OMP_STACKSIZE=1M"}
+
+func crashesInStack() (cases []crashCase) {
 	for way, says := range []string{"dereferenced a null pointer in overrun", "dereferenced a null pointer in use"} {
-		for i, run := range handoverRuns(t, "verdict_stack_into", strconv.Itoa(way)) {
-			if i%3 == 1 {
-				continue
-			}
-			run.Mode, run.Env = omptest.Kernel, env
-			t.Run(strconv.Itoa(way)+"/"+handoverName(i, run), func(t *testing.T) {
-				status, pic := e2e.Diagnose(t, omptest.Dump(t, run).Core)
-				found := (expectation{}).faults(pic.Verdicts)
-				if status != cli.ExitCrash || len(found) != 1 || found[0].Kind != picture.VerdictStackOverflow {
-					t.Fatalf("exit status %d, verdicts %+v, want one stack overflow", status, found)
-				}
-				checkWords(t, found[0].Summary+found[0].Explanation, []string{into, ", into the stack of thread",
-					probably, says}, nil)
-			})
-		}
+		cases = append(cases, crashCase{
+			program: "verdict_stack_into", args: []string{strconv.Itoa(way)}, env: stackEnv,
+			kind: picture.VerdictStackOverflow,
+			has: []string{
+				intoStack, ", into the stack of thread", "The crash is probably a consequence: thread ", says,
+			},
+		})
 	}
-	for _, args := range [][]string{{"2"}, {"2", "1"}, {"3", "1"}} {
-		for i, run := range handoverRuns(t, "verdict_stack_into", args...) {
-			if i%3 == 1 {
-				continue
-			}
-			run.Env = env
-			t.Run(strings.Join(args, "_")+"/"+handoverName(i, run), func(t *testing.T) {
-				kinds, words := hangOf(t, run)
-				if len(args) > 1 {
-					if len(kinds) > 0 || strings.Contains(words, "into the stack of") {
-						t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
-					}
-					return
-				}
-				kinds = slices.DeleteFunc(kinds, func(k picture.VerdictKind) bool { // it follows from the other one
-					return k == picture.VerdictBarrierMissing
-				})
-				if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictStackOverflow}) {
-					t.Errorf("hangs %v, want one stack overflow", kinds)
-				}
-				checkWords(t, words, []string{into, ", into the stack of thread",
-					"The stack overflow above may be the cause"}, []string{"as a fiber or coroutine does"})
-			})
-		}
+	return cases
+}
+
+func hangsInStack() []hangCase {
+	return []hangCase{{
+		name: "2", program: "verdict_stack_into", args: []string{"2"}, env: stackEnv,
+		kind:  picture.VerdictStackOverflow,
+		has:   []string{intoStack, ", into the stack of thread", "The stack overflow above may be the cause"},
+		lacks: []string{"as a fiber or coroutine does"},
+	}}
+}
+
+// borrowedStacks returns programs with a fiber, or the handler of a signal, that has its stack in a frame of another
+// thread.
+func borrowedStacks() (out []expectation) {
+	for _, way := range []string{"2", "3"} {
+		out = append(out, expectation{program: "verdict_stack_into", args: []string{way, "1"}, env: stackEnv,
+			never: e2e.OwnCore})
 	}
+	return out
 }

@@ -194,20 +194,24 @@ func queuedTaskSpins() (cases []hangCase) {
 
 // TestWaitersOfNoTeam looks at a deadlock behind which threads wait that the program started itself: their waits have
 // the object and the place, and the lock is one for all of them.
-func TestWaitersOfNoTeam(t *testing.T) {
-	checkHangs(t, []hangCase{{
+func TestWaitersOfNoTeam(t *testing.T) { checkHangs(t, waitersOfNoTeam()) }
+
+func waitersOfNoTeam() []hangCase {
+	return []hangCase{{
 		name: "0", program: "verdict_critical_join", args: []string{"0"}, kind: picture.VerdictDeadlock,
 		has: []string{
 			"1 waits for critical section desk at verdict_critical_join.c:19: ",
 			"1 waits for critical section desk at verdict_critical_join.c:41: ",
 		},
 		lacks: []string{"waits :"},
-	}})
+	}}
 }
 
 // TestDependentTasks looks at a task that waits for one that depends on it.
-func TestDependentTasks(t *testing.T) {
-	checkHangs(t, []hangCase{{
+func TestDependentTasks(t *testing.T) { checkHangs(t, dependentTasks()) }
+
+func dependentTasks() []hangCase {
+	return []hangCase{{
 		name: "0", program: "verdict_spin_depend", args: []string{"0"}, kind: picture.VerdictSpinning,
 		has: []string{
 			"spins in await_ready verdict_spin_depend.c:15 until ready changes", "2 tasks are blocked (at " +
@@ -215,15 +219,17 @@ func TestDependentTasks(t *testing.T) {
 				"verdict_spin_depend.c:26 of thread ", "one of them may be what changes ready",
 			"a task must not wait for another task that depends on it",
 		},
-	}})
+	}}
 }
 
 // TestDiscardedTasks looks at a task that waits for one that its cancelled taskgroup has discarded.
-func TestDiscardedTasks(t *testing.T) {
+func TestDiscardedTasks(t *testing.T) { checkHangs(t, discardedTasks()) }
+
+func discardedTasks() []hangCase {
 	env := []string{"OMP_CANCELLATION=true"}
 	group := "But the explicit task at verdict_cancelled_group.c:45 of thread "
 	fix := "#pragma omp cancellation point taskgroup"
-	checkHangs(t, []hangCase{
+	return []hangCase{
 		{
 			name: "loop", program: "verdict_cancelled_group", args: []string{"0"}, env: env,
 			kind: picture.VerdictSpinning,
@@ -239,7 +245,7 @@ func TestDiscardedTasks(t *testing.T) {
 			kind: picture.VerdictSpinning, has: []string{"until ready changes"},
 			lacks: []string{"cancelled taskgroup", "cancellation"},
 		},
-	})
+	}
 }
 
 // TestSpinOnLocalVariables looks at threads that spin on variables on another thread's stack, or in the frame of an

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"debug/dwarf"
 	"encoding/binary"
+	"slices"
 )
 
 // clangContext is the parameter of functions that clang outlines from constructs. It points to a structure of pointers
@@ -21,26 +22,36 @@ type Shared struct {
 }
 
 // SharedVariables returns the shared variables of a construct that was outlined into the function of a frame. clang's
-// debug information has their addresses, GCC's also their names. It returns nil without such a function.
+// debug information has their addresses, GCC's also their names. It returns nil without such a function. With
+// optimization, clang's may have no location for the context of a task; the task itself points to it.
 func (s *Symbolizer) SharedVariables(f Activation, read func(addr uint64, p []byte) error) (out []Shared) {
 	word := func(addr uint64) (uint64, bool) {
 		var b [8]byte
 		err := read(addr, b[:])
 		return binary.LittleEndian.Uint64(b[:]), err == nil
 	}
-	entry, context := s.entryOf(f, read), false
-	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
+	var task, size uint64 // a task, and the size of its context
+	entry, ofTask, located := s.entryOf(f, read), false, false
+	l := s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.word, l.read, l.entry = word, read, entry
 		home := isC(l.unit)
+		l.enter = func(e *dwarf.Entry, in scope) {
+			if in.inlined == 1 { // the construct, in the function that the runtime calls
+				size = l.contextSize(e)
+			}
+		}
 		l.visit = func(e *dwarf.Entry, in scope) {
 			name, typ := l.vs.nameAndType(e)
 			switch {
 			case len(out) >= maxShared:
-			case name == clangContext && !context:
-				context = true
-				for _, shared := range l.wordsOf(e, typ, word) {
-					out = append(out, Shared{Address: shared, Home: home})
+			case name == clangContext:
+				// Deeper inlined functions are of constructs in this one.
+				if at, ok := l.valueOf(e); ok && (in.inlined == 0 || in.inlined == 1 && ofTask) {
+					out, located = append(out, sharedAt(at, l.types.pointeeSize(typ), home, word)...), true
 				}
+			case in.inlined == 0 && l.types.isPointerTo(typ, clangTask):
+				ofTask = true
+				task, _ = l.valueOf(e)
 			case in.inlined == 0 && e.Tag == dwarf.TagVariable:
 				if addr, ok := l.pointedTo(e, typ); ok {
 					out = append(out, Shared{name, addr, home})
@@ -48,22 +59,47 @@ func (s *Symbolizer) SharedVariables(f Activation, read func(addr uint64, p []by
 			}
 		}
 	})
+	if at, ok := word(task); ok && !located {
+		out = append(out, sharedAt(at, size, isC(l.unit), word)...)
+	}
 	return out
 }
 
-// wordsOf returns the words of the structure that a variable points to.
-func (l *locals) wordsOf(e *dwarf.Entry, typ dwarf.Offset, word func(uint64) (uint64, bool)) (out []uint64) {
-	at, isValue, ok := l.evaluate(l.vs.locationAt(e, l.unit, l.pc))
-	if ok && !isValue {
-		at, ok = word(at)
+// contextSize returns the size of the context of an inlined function that clang outlined from a construct, 0 for
+// another function.
+func (l *locals) contextSize(e *dwarf.Entry) uint64 {
+	off, ok := originOf(e)
+	if !ok {
+		return 0
 	}
-	size := l.types.pointeeSize(typ)
-	if !ok || size%8 != 0 {
+	_, in := l.types.readEntry(off)
+	i := slices.IndexFunc(in, func(p *dwarf.Entry) bool {
+		name, _ := p.Val(dwarf.AttrName).(string)
+		return p.Tag == dwarf.TagFormalParameter && name == clangContext
+	})
+	if i < 0 {
+		return 0
+	}
+	return l.types.pointeeSize(typeOf(in[i]))
+}
+
+// valueOf returns the value of a variable of eight bytes.
+func (l *locals) valueOf(e *dwarf.Entry) (value uint64, ok bool) {
+	value, isValue, ok := l.evaluate(l.vs.locationAt(e, l.unit, l.pc))
+	if ok && !isValue {
+		value, ok = l.word(value)
+	}
+	return value, ok
+}
+
+// sharedAt returns the variables to which the words of a structure point.
+func sharedAt(at, size uint64, home bool, word func(uint64) (uint64, bool)) (out []Shared) {
+	if size%8 != 0 {
 		return nil
 	}
 	for i := range min(size/8, maxShared) {
 		if w, ok := word(at + 8*i); ok {
-			out = append(out, w)
+			out = append(out, Shared{Address: w, Home: home})
 		}
 	}
 	return out

@@ -45,6 +45,10 @@ func languageOf(unit *dwarf.Entry) language {
 	return l
 }
 
+// clangTask is the structure that code of clang allocates for a task, the parameter of the function that the runtime
+// calls. Its first word points to the structure of pointers to the shared variables.
+const clangTask = "kmp_task_t_with_privates"
+
 // part is the data at some offset in a value.
 type part struct {
 	path string // suffix of the value's name: [1].lock, (3)%lock
@@ -105,6 +109,19 @@ func (ts types) resolvePlain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entr
 		}
 	}
 	return nil, nil, false
+}
+
+// isPointerTo reports whether a type, perhaps a qualified one, is a pointer to a structure of a name.
+func (ts types) isPointerTo(typ dwarf.Offset, name string) bool {
+	e, _, _ := ts.resolvePlain(typ)
+	if e == nil || e.Tag != dwarf.TagPointerType {
+		return false
+	}
+	if e, _, _ = ts.resolvePlain(typeOf(e)); e == nil || e.Tag != dwarf.TagStructType {
+		return false
+	}
+	is, _ := e.Val(dwarf.AttrName).(string)
+	return is == name
 }
 
 // sizeInBytes returns the size of a type in bytes; false if it is not fixed.

@@ -94,7 +94,12 @@ func (c hangCase) judgeInMachine(t *testing.T, m *omptest.Machine, l e2e.Machine
 				t.Run(filepath.Base(core), func(t *testing.T) {
 					_, pic := e2e.Diagnose(t, core, e2e.MachineFlags(m, look)...)
 					kinds, words := hangsIn(pic)
-					hangCase{kind: c.kind}.judge(t, kinds, words, twin)
+					hangCase{kind: c.kind}.judge(t, kinds, words, twin || c.handled)
+					if c.handled && !twin && !slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool {
+						return v.Kind == c.kind
+					}) {
+						t.Errorf("no %s:\n%s", c.kind, words)
+					}
 				})
 			}
 		})

@@ -19,6 +19,7 @@ type hangCase struct {
 	only          string // the part of the names of the runs in which it hangs; empty: all
 	kind          picture.VerdictKind
 	has, lacks    []string
+	handled       bool // a signal's handler might end the hang: the program can set one, and a core does not have it
 }
 
 // checkHangs looks at programs that hang, and at their healthy twins: the same with one argument of 1 more.

@@ -3,7 +3,6 @@ package verdicts
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
@@ -21,7 +20,7 @@ type crashCase struct {
 	gcc, llvm  string // words that the text also has for a compiler
 }
 
-func (c crashCase) name() string { return strings.Join(append([]string{c.program}, c.args...), "-") }
+func (c crashCase) name() string { return caseName(c.program, c.args) }
 
 // checkCrashes looks at cores of programs by two compilers, without and with optimization.
 func checkCrashes(t *testing.T, cases []crashCase) {

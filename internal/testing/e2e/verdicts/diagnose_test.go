@@ -91,11 +91,15 @@ func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 
 // caseName returns the name of the test of an expectation: its program, with its arguments and variables.
 func (e expectation) caseName() string {
-	words := slices.Concat([]string{e.program}, e.args, e.env)
+	words := slices.Concat(e.args, e.env)
 	if e.bare {
 		words = append(words, "bare")
 	}
-	return strings.Join(words, "-")
+	return caseName(e.program, words)
+}
+
+func caseName(program string, words []string) string {
+	return strings.Join(append([]string{program}, words...), "-")
 }
 
 // inC reports whether a program is in C.

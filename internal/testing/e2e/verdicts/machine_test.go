@@ -23,39 +23,38 @@ func TestMachineVerdicts(t *testing.T) {
 	m := omptest.StartMachine(t, e2e.MachineOptions(t))
 	for _, l := range lanes {
 		t.Run(l.String(), func(t *testing.T) {
-			count := omptest.RecordPrograms(t, omptest.SupportPart{Runtime: l.Family, Release: l.Major(),
+			record := omptest.RecordPrograms(t, omptest.SupportPart{Runtime: l.Family, Release: l.Major(),
 				Arch: "aarch64", Target: "verdicts", Build: l.String()})
-			var chosen []expectation
 			partly := map[string]bool{} // programs without some of their cases
-			for _, e := range expectations() {
-				switch {
-				case !e.holdsIn(l.Lane) || !inC(t, e):
-				case programs.MatchString(e.caseName()):
-					chosen = append(chosen, e)
-				default:
-					partly[e.program] = true
+			choose := func(program, name string) bool {
+				partly[program] = partly[program] || !programs.MatchString(name)
+				return programs.MatchString(name)
+			}
+			count := func(t *testing.T, program string) { // of a parallel test: all programs are chosen before
+				if !partly[program] {
+					record(t, program)
 				}
 			}
-			for _, e := range chosen {
-				t.Run(e.caseName(), func(t *testing.T) {
-					t.Parallel()
-					if !partly[e.program] {
+			for _, e := range expectations() {
+				if e.holdsIn(l.Lane) && inC(t, e) && choose(e.program, e.caseName()) {
+					t.Run(e.caseName(), func(t *testing.T) {
+						t.Parallel()
 						defer count(t, e.program)
-					}
-					e.judgeInMachine(t, m, l)
-				})
+						e.judgeInMachine(t, m, l)
+					})
+				}
 			}
 			if l.Stripped() {
 				return
 			}
 			for _, c := range slices.Concat(fibers(), smallTeams(), queuedTaskSpins(), localSpins(), dependentTasks(),
 				discardedTasks(), waitersOfNoTeam(), hangsInStack()) {
-				if programs.MatchString(c.program) && strings.Contains(l.String(), c.only) {
+				if strings.Contains(l.String(), c.only) && choose(c.program, caseName(c.program, c.args)) {
 					c.judgeInMachine(t, m, l, count)
 				}
 			}
 			for _, c := range slices.Concat(deadVariables(), overlaidVariables(), crashesInStack()) {
-				if programs.MatchString(c.program) {
+				if choose(c.program, c.name()) {
 					t.Run(c.name(), func(t *testing.T) {
 						t.Parallel()
 						defer count(t, c.program)

@@ -2,6 +2,7 @@ package spin
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,11 +22,11 @@ var awaited = map[string][]string{
 	"test_and_set": {"gate"}, "read_first": {"gate"}, "exchange": {"gate"}, "or": {"gate"}, "ticket": {"serving"},
 	"call": {"flag"}, "deep": {"flag"}, "counting": {"flag"}, "switch": {"turn"}, "nested": {"flag"},
 	"adding": {"flag"},
-	"either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
+	"float":  {"share"}, "either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
 }
 
 // firstSteps is the number of instructions of a loop that are executed; the thread is checked after each.
-const firstSteps = 60
+const firstSteps = 80
 
 // TestCompiledLoops follows the loops of testdata/loops.c, as compilers translate them, from each of their first
 // instructions: the loops that wait for a word spin on it, and the others do not spin.
@@ -101,7 +102,9 @@ func lookAtLoops(t *testing.T, exe string, atomics byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem.Map(callbacks.Addr(stackLow), make([]byte, stackSize))
+	memory := make([]byte, stackSize)
+	binary.LittleEndian.PutUint64(memory[stackSize/2:], address["after"])
+	mem.Map(callbacks.Addr(stackLow), memory)
 	no := func(string) bool { return false }
 	cfg := &Config{Code: d, Mem: mem, Name: func(uint64) string { return "" }, Passes: no, Pure: no,
 		Own: func(addr uint64) bool { return addr-stackLow < stackSize }}
@@ -109,13 +112,14 @@ func lookAtLoops(t *testing.T, exe string, atomics byte) {
 	for name, entry := range address {
 		if what, spins := strings.CutPrefix(name, "spins_"); spins {
 			found++
-			lookAtLoop(t, name, cfg, entry, 0, addressesOf(awaited[what], address))
+			words := addressesOf(awaited[what], address)
+			lookAtLoop(t, name, cfg, loop{entry: entry, back: address["after"], words: words})
 		} else if strings.HasPrefix(name, "leaves_") {
 			found++
-			lookAtLoop(t, name, cfg, entry, 0, nil)
+			lookAtLoop(t, name, cfg, loop{entry: entry, back: address["after"]})
 		} else if strings.HasPrefix(name, "enters_") {
 			found++
-			lookAtLoop(t, name, cfg, entry, address["enter"], nil)
+			lookAtLoop(t, name, cfg, loop{entry: entry, back: address["after"], end: address["enter"]})
 		}
 	}
 	if found < len(awaited)+17 {
@@ -134,15 +138,22 @@ func addressesOf(names []string, address map[string]uint64) (out []uint64) {
 // The stack of the loops.
 const stackLow, stackSize = 0x7000_0000, 1 << 14
 
-// lookAtLoop follows the function at entry, up to a call of the function at end, and requires that its thread waits for
-// some words, or for none. It may have to write its own memory before it waits.
-func lookAtLoop(t *testing.T, name string, cfg *Config, entry, end uint64, words []uint64) {
+// loop is a function with a loop. It returns to back. If end is not 0, it is followed up to a call of the function
+// there. Its thread waits for words, or for none.
+type loop struct {
+	entry, back, end uint64
+	words            []uint64
+}
+
+// lookAtLoop follows a function, and requires that its thread waits for the words. It may have to write its own memory
+// before it waits.
+func lookAtLoop(t *testing.T, name string, cfg *Config, l loop) {
 	regs := callbacks.Registers{Arch: cfg.Code.Arch, ThreadPointer: 0x9000, Syscall: -1}
-	regs.SetPC(entry)
+	regs.SetPC(l.entry)
 	regs.SetSP(stackLow + stackSize/2)
 	e := newExplorer(cfg, false)
 	m := e.newMachine(&regs)
-	m.Regs[m.ABI.Link] = emulate.Number(0x6000_0000)
+	m.Regs[m.ABI.Link] = emulate.Number(l.back)
 	waited := false
 	for step := range firstSteps {
 		look := callbacks.Registers{Arch: cfg.Code.Arch, ThreadPointer: 0x9000, Syscall: -1, Flags: flagsOf(m)}
@@ -153,28 +164,28 @@ func lookAtLoop(t *testing.T, name string, cfg *Config, entry, end uint64, words
 		}
 		look.SetPC(m.PC)
 		with := *cfg
-		with.Mem = written{cfg.Mem, m.Written}
-		loop := Find(&with, &look)
+		with.Mem, with.Vectors = written{cfg.Mem, m.Written}, vectorsOf(m)
+		found := Find(&with, &look)
 		var got []uint64
-		if loop != nil {
-			for _, w := range loop.Words {
+		if found != nil {
+			for _, w := range found.Words {
 				got = append(got, w.Address)
 			}
 			slices.Sort(got)
 		}
 		switch {
-		case loop == nil && len(words) > 0 && !waited && step < firstSteps/2:
-		case slices.Equal(got, words):
+		case found == nil && len(l.words) > 0 && !waited && step < firstSteps/2:
+		case slices.Equal(got, l.words):
 			waited = true
 		default:
-			t.Errorf("%s: after %d instructions, at %#x: %+v, want %#x", name, step, m.PC, loop, words)
+			t.Errorf("%s: after %d instructions, at %#x: %+v, want %#x", name, step, m.PC, found, l.words)
 			return
 		}
-		if m.PC == end {
+		if m.PC == l.end {
 			return
 		}
 		if err := m.Step(cfg.Code, m); err != nil || m.depth < 0 {
-			if words != nil {
+			if l.words != nil {
 				t.Errorf("%s: at %#x: %v", name, m.At, err)
 			}
 			return
@@ -183,6 +194,15 @@ func lookAtLoop(t *testing.T, name string, cfg *Config, entry, end uint64, words
 			m, e.queue = e.queue[0], nil
 		}
 	}
+}
+
+// vectorsOf returns a machine's vector registers as for Config.Vectors.
+func vectorsOf(m *machine) func() []byte {
+	b := make([]byte, m.ABI.VectorsAt+16*int(m.ABI.VectorCount))
+	for r := range m.ABI.VectorCount {
+		binary.LittleEndian.PutUint64(b[m.ABI.VectorsAt+16*int(r):], m.Vector(r).V)
+	}
+	return func() []byte { return b }
 }
 
 // written is the memory of a thread with its writes.

@@ -18,6 +18,7 @@ type machine struct {
 	e      *explorer
 	jumped bool    // the last instruction jumped within its function
 	depth  int     // calls minus returns since the start
+	lowest int     // the least depth
 	signed uint64  // the bits of return addresses that may have a pointer authentication code
 	call   *callAt // of the present function; nil if it was called before the start
 	reads  map[uint64]readAt
@@ -204,6 +205,7 @@ func (m *machine) Return() error {
 		return errLeaves
 	}
 	m.depth--
+	m.lowest = min(m.lowest, m.depth)
 	if m.call != nil {
 		m.call = m.call.caller
 	}

@@ -8,6 +8,7 @@
 int flag, ready = 1, gate = 1, open, turn = 3, serving = 7, ticket = 8;
 unsigned char small;
 unsigned long wide = 5;
+float share = 0.25f;
 int count, rounds, many[4096];
 struct node {
 	struct node *next;
@@ -67,6 +68,13 @@ void spins_nested(void) {
 		for (volatile int i = 0; i < 5; i++) PAUSE();
 	}
 }
+__attribute__((noinline)) float load_float(float *at, int order) { // as the atomic numbers of C++ are read
+	float out;
+	__atomic_load(at, &out, order);
+	return out;
+}
+__attribute__((noinline)) float convert(float *at) { return load_float(at, __ATOMIC_SEQ_CST); }
+void spins_float(void) { volatile float limit = 0.75f; while (!(convert(&share) >= limit)) {} }
 
 void leaves_limit(void) { for (int i = 0; i < 1000000 && !LOAD(&flag); i++) PAUSE(); }
 void leaves_memory_limit(void) { while (!LOAD(&flag) && rounds++ < 1000000) {} }
@@ -127,5 +135,11 @@ void enters_with_answer(void) {
 	__atomic_store_n(&ready, 2, __ATOMIC_RELEASE);
 	while (!LOAD(&flag)) PAUSE();
 }
+
+// The loops return to this code, which has more paths than can be followed.
+#define IF(n) if (LOAD(&many[n])) PAUSE();
+#define IF4(n) IF(n) IF(n + 1) IF(n + 2) IF(n + 3)
+#define IF16(n) IF4(n) IF4(n + 4) IF4(n + 8) IF4(n + 12)
+void after(void) { IF16(0) IF16(16) IF16(32) IF16(48) }
 
 int main(void) { return 0; }

@@ -217,11 +217,7 @@ func floatSpins() []expectation {
 	}
 	for way, says := range []string{"charged verdict_spin_atomic.cc:13 until voltage",
 		"reaches verdict_spin_atomic.cc:18 until share"} {
-		e := spinsUntil("verdict_spin_atomic", way, says)
-		if way == 1 {
-			e.never += " clang-22-O0" // the loop is not recognized: no verdict
-		}
-		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+		out = append(out, twins(spinsUntil("verdict_spin_atomic", way, says), strconv.Itoa(way), "1")...)
 	}
 	for way := 8; way < 12; way++ { // loops that end some time
 		out = append(out, expectation{program: "verdict_spin_float", never: e2e.OwnCore,

@@ -5,7 +5,7 @@
  *
  * "8" to "11" are loops of the same form that end some time: "8" a computation until it converges, "9" a count, "10" a
  * number that the loop itself changes, "11" a time limit.
- *
+ * "12" and "13" wait as well, for a number that is too far from a limit, and for the product of one that is none.
  * The threads are those of a child without working threads; its parent waits. */
 #include "truth.h"
 #include <math.h>
@@ -89,6 +89,16 @@ __attribute__((noinline)) static void limited(double end) {
     ;
 }
 
+__attribute__((noinline)) static void distance(double limit) {
+  while (fabs(level + 0.1 - limit / 3) > 1.3)
+    ;
+}
+
+__attribute__((noinline)) static void product(double factor) {
+  while (!(start * factor - 0.7 > 1))
+    ;
+}
+
 static void *later(void *unused) {
   while (working)
     pause();
@@ -118,6 +128,8 @@ int main(int argc, char **argv) {
     case 8: converge(0.1 * scale); break;
     case 9: count(1e15 * scale); break;
     case 10: reduce(); break;
+    case 12: distance(scale * 7.5); break;
+    case 13: product(scale * 1.1); break;
     default: limited(omp_get_wtime() + TRUTH_LIMIT_S);
     }
   }

@@ -275,6 +275,7 @@ func compareInstructions(t *testing.T, tests, results []a64State) {
 			m.Regs[r] = emulate.Number(v)
 		}
 		*m.SP() = emulate.Number(in.SP)
+		m.Rounding = &emulate.Rounding{Mode: lift.RoundNearest}
 		m.SetVectors(func() []byte {
 			var b []byte
 			for _, v := range in.D {

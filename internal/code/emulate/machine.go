@@ -19,6 +19,15 @@ type Machine struct {
 	Written       map[uint64]Byte
 	ABI           *lift.Convention
 	vectors       vectors
+	// Rounding is the way in which the thread rounds numbers. If it is nil, only exact results are known. Copies of the
+	// machine share it.
+	Rounding *Rounding
+}
+
+// Rounding is a way to round numbers.
+type Rounding struct {
+	Mode lift.Rounding
+	Used bool // a result depends on it
 }
 
 // newMachine returns a machine at pc without known registers.

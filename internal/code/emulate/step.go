@@ -87,8 +87,10 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 		m.Regs[u.Dst] = Value{}
 	case lift.UopFlagsIf:
 		m.setFlagsIf(u)
-	case lift.UopConvert, lift.UopFloatMask, lift.UopGetVector, lift.UopSetVector, lift.UopForgetVector:
+	case lift.UopGetVector, lift.UopSetVector, lift.UopForgetVector:
 		m.executeVector(u)
+	case lift.UopConvert, lift.UopFloatMask, lift.UopFloat:
+		m.Regs[u.Dst] = m.floatResult(u)
 	case lift.UopBranch:
 		err = p.Branch(m.branchTest(u), m.operand(u.A).V)
 	case lift.UopJump:

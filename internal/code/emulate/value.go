@@ -157,8 +157,8 @@ func (f *Flags) Test(cc lift.Condition) Truth {
 // testFloats returns whether a condition holds after a comparison of floating-point numbers.
 func (f *Flags) testFloats(cc lift.Condition) Truth {
 	out := Truth{From: f.A.From | f.B.From}
-	if f.A.IsKnown() && f.B.IsKnown() {
-		if given, known := lift.CompareFloats(f.Kind, f.Size, f.A.V, f.B.V); known {
+	if a, b := settleNaN(f.A, f.Size), settleNaN(f.B, f.Size); a.IsKnown() && b.IsKnown() {
+		if given, known := lift.CompareFloats(f.Kind, f.Size, a.V, b.V); known {
 			out.Holds, out.Known = cc.HoldsGiven(given)
 		}
 	}

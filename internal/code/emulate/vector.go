@@ -75,42 +75,19 @@ func (m *Machine) forgetVectors(keep uint64) {
 	}
 }
 
-// executeVector executes a micro-operation on vector registers, or on floating-point numbers.
+// executeVector executes a micro-operation on vector registers.
 func (m *Machine) executeVector(u *lift.Uop) {
 	switch {
 	case u.Code == lift.UopGetVector:
 		m.Regs[u.Dst] = m.Vector(u.Vector).Extend(u.Size, false)
 	case u.Code == lift.UopSetVector:
 		m.setVector(u.Vector, m.operand(u.A))
-	case u.Code == lift.UopForgetVector && u.Vector == lift.AllVectors:
+	case u.Vector == lift.AllVectors:
 		m.forgetVectors(0)
-	case u.Code == lift.UopForgetVector:
-		m.setVector(u.Vector, Value{})
-	case u.Code == lift.UopFloatMask:
-		m.Regs[u.Dst] = floatMask(u, m.operand(u.A).Extend(u.Size, false), m.operand(u.B).Extend(u.Size, false))
+		m.Rounding = nil
 	default:
-		m.Regs[u.Dst] = convert(u, m.operand(u.A).Extend(u.Scale, false))
+		m.setVector(u.Vector, Value{})
 	}
-}
-
-// convert returns a number in another format. It is unknown if not all bits of a are known.
-func convert(u *lift.Uop, a Value) Value {
-	v, known := u.Convert.Apply(a.V, u.Scale, u.Size)
-	return resultOf(v, known && a.IsKnown(), a.From)
-}
-
-// floatMask returns the result of a comparison as a mask.
-func floatMask(u *lift.Uop, a, b Value) Value {
-	v, known := lift.FloatMask(u.Scale, u.Size, a.V, b.V)
-	return resultOf(v, known && a.IsKnown() && b.IsKnown(), a.From|b.From)
-}
-
-// resultOf returns a value with origins, unknown without known.
-func resultOf(v uint64, known bool, from Origins) Value {
-	if !known {
-		return Value{From: from}
-	}
-	return Value{V: v, Known: allBits, From: from}
 }
 
 // VectorsCover reports whether the vector registers of a include those of b, as far as both are known.

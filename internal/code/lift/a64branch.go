@@ -81,6 +81,8 @@ func (l *a64lift) system() {
 		l.partial = true
 	case l.matches(0xffffffe0, 0xd51b4200), l.matches(0xffffff9f, 0xd500401f): // MSR NZCV, CFINV, XAFLAG, AXFLAG
 		l.flags(FlagsUnknown, number(0), number(0))
+	case l.matches(0xffffffe0, 0xd51b4400): // MSR FPCR, which changes the way to round
+		l.forgetVector(AllVectors)
 	}
 }
 

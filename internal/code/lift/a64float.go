@@ -28,8 +28,8 @@ func (l *a64lift) moveVector(v Register, size uint8, loads bool) {
 // floatSize returns the size of the floating-point numbers of an instruction in bytes, 0 if they are not followed.
 func (w a64word) floatSize() uint8 { return [...]uint8{4, 8, 0, 0}[w.field(22, 2)] }
 
-// vector lifts floating-point and vector instructions. Moves, comparisons and simple conversions of scalars are
-// followed. The results of others are unknown, in a vector register or a general one.
+// vector lifts floating-point and vector instructions. Moves, comparisons, arithmetic and simple conversions of scalars
+// are followed. The results of others are unknown, in a vector register or a general one.
 func (l *a64lift) vector() {
 	size := l.floatSize()
 	switch {
@@ -44,6 +44,16 @@ func (l *a64lift) vector() {
 		l.forget(l.rd())
 	case size != 0 && l.matches(0xff207c00, 0x1e204000):
 		l.floatUnary(size)
+	case size != 0 && l.matches(0xff200c00, 0x1e200800) && l.field(12, 4) <= 8:
+		l.floatArithmetic(size)
+	case size != 0 && l.matches(0xff000000, 0x1f000000):
+		l.multiplyAdd(size)
+	case l.matches(0xffa0fc00, 0x7ea0d400): // FABD
+		l.floatDifference(4 << l.field(22, 1))
+	case l.matches(0xdfbffc00, 0x5e21d800): // SCVTF, UCVTF in a vector register
+		l.convertVector(SignedToFloat+Conversion(l.field(29, 1)), 4<<l.field(22, 1))
+	case l.matches(0xdfbffc00, 0x5ea1b800): // FCVTZS, FCVTZU in a vector register
+		l.convertVector(FloatToSigned+Conversion(l.field(29, 1)), 4<<l.field(22, 1))
 	case size != 0 && l.matches(0xff201fe0, 0x1e201000): // FMOV of a number in the instruction
 		l.setVector(l.rd(), number(expandFloat(l.field(13, 8), size)))
 	case l.matches(0x9ff80c00, 0x0f000400): // MOVI and its like
@@ -135,6 +145,56 @@ func (l *a64lift) floatUnary(size uint8) {
 		l.forgetVector(l.rd())
 		return
 	}
+	l.setVector(l.rd(), reg(Temp0))
+}
+
+// floatArithmetic lifts instructions with two floating-point operands.
+func (l *a64lift) floatArithmetic(size uint8) {
+	op := [...]FloatOperator{FloatMul, FloatDiv, FloatAdd, FloatSub, FloatMax, FloatMin, FloatMax, FloatMin,
+		FloatMul}[l.field(12, 4)] // the second pair is FMAXNM and FMINNM, the last one FNMUL
+	l.getVector(Temp0, l.rn(), size)
+	l.getVector(temp1, l.rm(), size)
+	l.emit(Uop{Code: UopFloat, Float: op, Dst: Temp0, A: reg(Temp0), B: reg(temp1), Size: size})
+	if l.field(12, 4) == 8 {
+		l.negate(Temp0, size)
+	}
+	l.setVector(l.rd(), reg(Temp0))
+}
+
+// negate emits the change of a number's sign.
+func (l *a64lift) negate(r Register, size uint8) {
+	l.compute8(OpXor, r, reg(r), number(1<<(8*size-1)))
+}
+
+// multiplyAdd lifts FMADD, FMSUB, FNMADD and FNMSUB.
+func (l *a64lift) multiplyAdd(size uint8) {
+	negative, subtract := l.field(21, 1) == 1, l.field(15, 1) == 1
+	l.getVector(Temp0, l.rn(), size)
+	l.getVector(temp1, l.rm(), size)
+	l.getVector(temp2, l.ra(), size)
+	if negative != subtract {
+		l.negate(Temp0, size)
+	}
+	if negative {
+		l.negate(temp2, size)
+	}
+	l.emit(Uop{Code: UopFloat, Float: FloatMulAdd, Dst: temp2, A: reg(Temp0), B: reg(temp1), Size: size})
+	l.setVector(l.rd(), reg(temp2))
+}
+
+// floatDifference lifts FABD, the absolute value of a difference.
+func (l *a64lift) floatDifference(size uint8) {
+	l.getVector(Temp0, l.rn(), size)
+	l.getVector(temp1, l.rm(), size)
+	l.emit(Uop{Code: UopFloat, Float: FloatSub, Dst: Temp0, A: reg(Temp0), B: reg(temp1), Size: size})
+	l.compute8(OpAnd, Temp0, reg(Temp0), number(1<<(8*size-1)-1))
+	l.setVector(l.rd(), reg(Temp0))
+}
+
+// convertVector lifts conversions between numbers of the same size in vector registers.
+func (l *a64lift) convertVector(c Conversion, size uint8) {
+	l.getVector(Temp0, l.rn(), size)
+	l.emit(Uop{Code: UopConvert, Convert: c, Dst: Temp0, A: reg(Temp0), Scale: size, Size: size})
 	l.setVector(l.rd(), reg(Temp0))
 }
 

@@ -2,7 +2,7 @@ package lift
 
 import (
 	"math"
-	"math/bits"
+	"math/big"
 )
 
 // CompareFloats returns the flags (FlagsGiven) after a comparison of two floating-point numbers of size bytes, with
@@ -80,55 +80,40 @@ const (
 )
 
 // Apply converts the number in the low "from" bytes of v to a number of "to" bytes. The result is not known if it
-// depends on the thread's rounding mode, or on the processor.
-func (c Conversion) Apply(v uint64, from, to uint8) (result uint64, known bool) {
-	switch c {
-	case SignedToFloat:
-		n := int64(ExtendWord(v, from, true))
-		return integerToFloat(uint64(max(n, -n)), n < 0, to)
-	case UnsignedToFloat:
-		return integerToFloat(ExtendWord(v, from, false), false, to)
-	}
-	f := floatOf(from, v)
-	switch {
-	case math.IsNaN(f):
-		return 0, false
+// depends on the processor.
+func (c Conversion) Apply(r Rounding, v uint64, from, to uint8) Result {
+	exact := new(big.Float)
+	switch f := floatOf(from, v); {
+	case c == SignedToFloat:
+		exact.SetInt64(int64(ExtendWord(v, from, true)))
+	case c == UnsignedToFloat:
+		exact.SetUint64(ExtendWord(v, from, false))
 	case c != FloatToFloat:
-		return floatToInteger(math.Trunc(f), c == FloatToSigned, to)
-	case to == 4:
-		result = uint64(math.Float32bits(float32(f)))
-		return result, float64(float32(f)) == f && !isDenormal(4, result) && !isDenormal(from, v)
+		return floatToInteger(f, c == FloatToSigned, to)
+	case math.IsNaN(f):
+		return notNumber(to)
+	case isDenormal(from, v):
+		return Result{}
+	case f == 0 || math.IsInf(f, 0):
+		return knownResult(bitsOf(to, f))
+	default:
+		exact.SetFloat64(f)
 	}
-	return math.Float64bits(f), !isDenormal(from, v)
+	if exact.Sign() == 0 {
+		return knownResult(0)
+	}
+	return r.resultOf(to, r.roundTo(to, new(big.Float)).Set(exact))
 }
 
-// integerToFloat returns an integer, given by its magnitude and sign, as a floating-point number of size bytes. It is
-// not known if it must be rounded.
-func integerToFloat(n uint64, negative bool, size uint8) (uint64, bool) {
-	precision := 53
-	if size == 4 {
-		precision = 24
-	}
-	f := float64(n)
-	if negative {
-		f = -f
-	}
-	known := n == 0 || bits.Len64(n)-bits.TrailingZeros64(n) <= precision
-	if size == 4 {
-		return uint64(math.Float32bits(float32(f))), known
-	}
-	return math.Float64bits(f), known
-}
-
-// floatToInteger returns an integral floating-point number as an integer of size bytes. It is not known outside the
-// range.
-func floatToInteger(f float64, signed bool, size uint8) (uint64, bool) {
+// floatToInteger returns a floating-point number without its fraction as an integer of size bytes. It is not known
+// outside the range.
+func floatToInteger(f float64, signed bool, size uint8) Result {
 	bound := math.Ldexp(1, int(size)*8)
-	switch {
+	switch f = math.Trunc(f); {
 	case signed && f >= -bound/2 && f < bound/2:
-		return uint64(int64(f)) & Width(size), true
+		return knownResult(uint64(int64(f)) & Width(size))
 	case !signed && f >= 0 && f < bound:
-		return uint64(f), true
+		return knownResult(uint64(f))
 	}
-	return 0, false
+	return Result{}
 }

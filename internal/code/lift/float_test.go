@@ -40,37 +40,53 @@ func TestCompareFloats(t *testing.T) {
 	}
 }
 
-// TestConversions converts numbers whose results depend on the rounding mode, on the processor, or on nothing else.
+// TestConversions converts numbers whose results depend on the way to round, on the processor, or on nothing else.
 func TestConversions(t *testing.T) {
+	const unknown = 1 // a denormal number, which is never a result
 	tests := []struct {
-		c        Conversion
-		v        uint64
-		from, to uint8
-		want     uint64
-		known    bool
+		c                   Conversion
+		v                   uint64
+		from, to            uint8
+		exact, near, upward uint64 // the results with RoundUnknown, RoundNearest, RoundUp
 	}{
-		{SignedToFloat, 0xffffffff, 4, 8, math.Float64bits(-1), true},
-		{SignedToFloat, 1 << 63, 8, 8, math.Float64bits(-1 << 63), true},
-		{SignedToFloat, 1<<53 + 1, 8, 8, 0, false},
-		{SignedToFloat, 1<<24 + 1, 4, 4, 0, false},
-		{UnsignedToFloat, 1<<64 - 1<<11, 8, 8, math.Float64bits(1<<64 - 1<<11), true},
-		{FloatToFloat, uint64(math.Float32bits(0.1)), 4, 8, math.Float64bits(float64(float32(0.1))), true},
-		{FloatToFloat, math.Float64bits(0.1), 8, 4, 0, false},
-		{FloatToFloat, math.Float64bits(0.5), 8, 4, uint64(math.Float32bits(0.5)), true},
-		{FloatToFloat, math.Float64bits(1e-40), 8, 4, 0, false},
-		{FloatToFloat, 1, 4, 8, 0, false},
-		{FloatToFloat, math.Float64bits(math.NaN()), 8, 4, 0, false},
-		{FloatToSigned, math.Float64bits(-2.9), 8, 4, 0xfffffffe, true},
-		{FloatToSigned, math.Float64bits(1 << 31), 8, 4, 0, false},
-		{FloatToSigned, math.Float64bits(1 << 31), 8, 8, 1 << 31, true},
-		{FloatToUnsigned, math.Float64bits(1 << 63), 8, 8, 1 << 63, true},
-		{FloatToUnsigned, math.Float64bits(-1), 8, 8, 0, false},
+		{SignedToFloat, 0xffffffff, 4, 8, math.Float64bits(-1), math.Float64bits(-1), math.Float64bits(-1)},
+		{SignedToFloat, 0, 4, 8, 0, 0, 0},
+		{SignedToFloat, 1 << 63, 8, 8, math.Float64bits(-1 << 63), math.Float64bits(-1 << 63),
+			math.Float64bits(-1 << 63)},
+		{SignedToFloat, 1<<53 + 1, 8, 8, unknown, math.Float64bits(1 << 53), math.Float64bits(1<<53 + 2)},
+		{SignedToFloat, 1<<24 + 1, 4, 4, unknown, 0x4b800000, 0x4b800001},
+		{UnsignedToFloat, 1<<64 - 1<<11, 8, 8, math.Float64bits(1<<64 - 1<<11), math.Float64bits(1<<64 - 1<<11),
+			math.Float64bits(1<<64 - 1<<11)},
+		{FloatToFloat, uint64(math.Float32bits(0.1)), 4, 8, math.Float64bits(float64(float32(0.1))),
+			math.Float64bits(float64(float32(0.1))), math.Float64bits(float64(float32(0.1)))},
+		{FloatToFloat, math.Float64bits(0.1), 8, 4, unknown, 0x3dcccccd, 0x3dcccccd},
+		{FloatToFloat, math.Float64bits(0.3), 8, 4, unknown, 0x3e99999a, 0x3e99999a},
+		{FloatToFloat, math.Float64bits(0.7), 8, 4, unknown, 0x3f333333, 0x3f333334},
+		{FloatToFloat, math.Float64bits(0.5), 8, 4, 0x3f000000, 0x3f000000, 0x3f000000},
+		{FloatToFloat, math.Float64bits(1e-40), 8, 4, unknown, unknown, unknown},
+		{FloatToFloat, math.Float64bits(1e40), 8, 4, unknown, unknown, unknown},
+		{FloatToFloat, math.Float64bits(math.Inf(-1)), 8, 4, 0xff800000, 0xff800000, 0xff800000},
+		{FloatToFloat, math.Float64bits(math.Copysign(0, -1)), 8, 4, 1 << 31, 1 << 31, 1 << 31},
+		{FloatToFloat, 1, 4, 8, unknown, unknown, unknown},
+		{FloatToSigned, math.Float64bits(-2.9), 8, 4, 0xfffffffe, 0xfffffffe, 0xfffffffe},
+		{FloatToSigned, math.Float64bits(1 << 31), 8, 4, unknown, unknown, unknown},
+		{FloatToSigned, math.Float64bits(1 << 31), 8, 8, 1 << 31, 1 << 31, 1 << 31},
+		{FloatToUnsigned, math.Float64bits(1 << 63), 8, 8, 1 << 63, 1 << 63, 1 << 63},
+		{FloatToUnsigned, math.Float64bits(-1), 8, 8, unknown, unknown, unknown},
 	}
 	for _, tt := range tests {
-		got, known := tt.c.Apply(tt.v, tt.from, tt.to)
-		if known != tt.known || known && got != tt.want {
-			t.Errorf("conversion %d of %#x: %#x, known %v, want %#x, %v", tt.c, tt.v, got, known, tt.want, tt.known)
+		for mode, want := range map[Rounding]uint64{RoundUnknown: tt.exact, RoundNearest: tt.near, RoundUp: tt.upward} {
+			got := tt.c.Apply(mode, tt.v, tt.from, tt.to)
+			known := got.Known == ^uint64(0)
+			rounded := want != unknown && tt.exact == unknown
+			if known != (want != unknown) || known && (got.V != want || got.Rounded != rounded) {
+				t.Errorf("conversion %d of %#x, rounding %d: %+v, want %#x", tt.c, tt.v, mode, got, want)
+			}
 		}
+	}
+	got := FloatToFloat.Apply(RoundNearest, math.Float64bits(math.NaN()), 8, 4)
+	if got.V != QuietNaN(4) || got.Known == ^uint64(0) || got.Known&QuietNaN(4) != QuietNaN(4) {
+		t.Errorf("a NaN becomes %+v", got)
 	}
 }
 

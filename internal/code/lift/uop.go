@@ -48,6 +48,7 @@ const (
 	UopForgetVector               // a vector register, or each, becomes unknown
 	UopFlagsIf                    // same as UopFlags if cond, otherwise the flags become disp, as for FlagsGiven
 	UopFloatMask                  // dst = size bytes of ones if relation scale holds for (a, b), see FloatMask; else 0
+	UopFloat                      // dst = a op b, for floating-point numbers of size bytes; see Uop.Float
 )
 
 // FlagKind is the way in which the flags were computed. The meaning of a condition depends on it.
@@ -107,6 +108,7 @@ type Uop struct {
 	MayFail bool
 	// Convert is the conversion of UopConvert, from Scale bytes to Size bytes.
 	Convert Conversion
+	Float   FloatOperator // of UopFloat; dst is the third number
 }
 
 // Condition is a test of the flags, expressed as a comparison of the values that the flags were computed from

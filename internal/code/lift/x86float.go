@@ -6,8 +6,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// x86Floats contains the functions that lift instructions on vector registers: moves, comparisons and simple
-// conversions of scalars, and bitwise operations. The results of other instructions are unknown.
+// x86Floats contains the functions that lift instructions on vector registers: moves, comparisons, arithmetic and
+// simple conversions of scalars, and bitwise operations. The results of other instructions are unknown.
 var x86Floats = newX86Floats()
 
 func newX86Floats() map[x86asm.Op]func(*x86lift) bool {
@@ -41,6 +41,23 @@ func newX86Floats() map[x86asm.Op]func(*x86lift) bool {
 	}
 	add(mask(4), x86asm.CMPSS, x86asm.VCMPSS)
 	add(mask(8), x86asm.CMPSD_XMM, x86asm.VCMPSD)
+	for op, list := range [][]x86asm.Op{
+		FloatAdd: {x86asm.ADDSS, x86asm.VADDSS, x86asm.ADDSD, x86asm.VADDSD},
+		FloatSub: {x86asm.SUBSS, x86asm.VSUBSS, x86asm.SUBSD, x86asm.VSUBSD},
+		FloatMul: {x86asm.MULSS, x86asm.VMULSS, x86asm.MULSD, x86asm.VMULSD},
+		FloatDiv: {x86asm.DIVSS, x86asm.VDIVSS, x86asm.DIVSD, x86asm.VDIVSD},
+		FloatMin: {x86asm.MINSS, x86asm.VMINSS, x86asm.MINSD, x86asm.VMINSD},
+		FloatMax: {x86asm.MAXSS, x86asm.VMAXSS, x86asm.MAXSD, x86asm.VMAXSD},
+	} {
+		add(func(l *x86lift) bool { return l.floatArithmetic(FloatOperator(op), 4) }, list[:2]...)
+		add(func(l *x86lift) bool { return l.floatArithmetic(FloatOperator(op), 8) }, list[2:]...)
+	}
+	add((*x86lift).multiplyAdd,
+		x86asm.VFMADD132SS, x86asm.VFMADD213SS, x86asm.VFMADD231SS, x86asm.VFMADD132SD, x86asm.VFMADD213SD,
+		x86asm.VFMADD231SD, x86asm.VFMSUB132SS, x86asm.VFMSUB213SS, x86asm.VFMSUB231SS, x86asm.VFMSUB132SD,
+		x86asm.VFMSUB213SD, x86asm.VFMSUB231SD, x86asm.VFNMADD132SS, x86asm.VFNMADD213SS, x86asm.VFNMADD231SS,
+		x86asm.VFNMADD132SD, x86asm.VFNMADD213SD, x86asm.VFNMADD231SD, x86asm.VFNMSUB132SS, x86asm.VFNMSUB213SS,
+		x86asm.VFNMSUB231SS, x86asm.VFNMSUB132SD, x86asm.VFNMSUB213SD, x86asm.VFNMSUB231SD)
 	toFloat := func(c Conversion, from, to uint8) func(*x86lift) bool {
 		return func(l *x86lift) bool { return l.convertToFloat(c, from, to) }
 	}
@@ -159,6 +176,38 @@ func (l *x86lift) floatMask(size uint8) bool {
 	return true
 }
 
+// floatArithmetic lifts an operation on two numbers of size bytes.
+func (l *x86lift) floatArithmetic(op FloatOperator, size uint8) bool {
+	source := l.source()
+	a, b := l.readVector(source-1, Temp0, size), l.readVector(source, temp1, size)
+	l.emit(Uop{Code: UopFloat, Float: op, Dst: Temp0, A: a, B: b, Size: size})
+	l.writeVector(reg(Temp0), size, source-1)
+	return true
+}
+
+// multiplyAdd lifts a fused multiplication and addition. The name of the instruction has the signs of the product and
+// of the added number, the order of the arguments, and the size.
+func (l *x86lift) multiplyAdd() bool {
+	name := l.inst.Op.String()
+	order, size := name[len(name)-5:], uint8(8)
+	if strings.HasSuffix(name, "SS") {
+		size = 4
+	}
+	sign := number(1 << (8*size - 1))
+	for i, temp := range []Register{Temp0, temp1, temp2} {
+		l.readVector(int(order[i]-'1'), temp, size)
+	}
+	if strings.HasPrefix(name, "VFN") {
+		l.binary(OpXor, Temp0, reg(Temp0), sign, 8)
+	}
+	if strings.Contains(name, "SUB") {
+		l.binary(OpXor, temp2, reg(temp2), sign, 8)
+	}
+	l.emit(Uop{Code: UopFloat, Float: FloatMulAdd, Dst: temp2, A: reg(Temp0), B: reg(temp1), Size: size})
+	l.writeVector(reg(temp2), size, 0)
+	return true
+}
+
 // vectorLogic lifts bitwise operations; invert applies to the first source.
 func (l *x86lift) vectorLogic(op Operator, invert bool) bool {
 	source := l.source()
@@ -208,7 +257,8 @@ func (l *x86lift) forgetResults() {
 	switch l.inst.Op {
 	case x86asm.PCMPESTRM, x86asm.PCMPISTRM, x86asm.VPCMPESTRM, x86asm.VPCMPISTRM:
 		l.emit(Uop{Code: UopForgetVector, Vector: 0})
-	case x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.XRSTOR, x86asm.XRSTOR64, x86asm.XRSTORS, x86asm.XRSTORS64:
+	case x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.XRSTOR, x86asm.XRSTOR64, x86asm.XRSTORS, x86asm.XRSTORS64,
+		x86asm.LDMXCSR, x86asm.VLDMXCSR: // these change the way to round
 		l.emit(Uop{Code: UopForgetVector, Vector: AllVectors})
 	case x86asm.VGATHERDPD, x86asm.VGATHERDPS, x86asm.VGATHERQPD, x86asm.VGATHERQPS, x86asm.VPGATHERDD,
 		x86asm.VPGATHERDQ, x86asm.VPGATHERQD, x86asm.VPGATHERQQ: // they clear the mask

@@ -22,7 +22,10 @@ var awaited = map[string][]string{
 	"test_and_set": {"gate"}, "read_first": {"gate"}, "exchange": {"gate"}, "or": {"gate"}, "ticket": {"serving"},
 	"call": {"flag"}, "deep": {"flag"}, "counting": {"flag"}, "switch": {"turn"}, "nested": {"flag"},
 	"adding": {"flag"},
-	"float":  {"share"}, "either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
+	"float":  {"share"}, "sum": {"level", "tenth", "limit"}, "product": {"level", "tenth", "limit"},
+	"near": {"level", "limit"}, "not_number": {"none", "limit"}, "whole": {"level", "turn"},
+	"single": {"share", "turn"},
+	"either": {"flag"}, "both": {"flag", "gate"}, "three": {"flag", "gate"},
 }
 
 // firstSteps is the number of instructions of a loop that are executed; the thread is checked after each.
@@ -84,10 +87,13 @@ func lookAtLoops(t *testing.T, exe string, atomics byte) {
 	for _, s := range symbols {
 		address[s.Name] = s.Value
 	}
-	mem := callbackstest.NewFake(target)
+	mem, constants := callbackstest.NewFake(target), []*elf.Prog{}
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD {
 			continue
+		}
+		if p.Flags&elf.PF_W == 0 {
+			constants = append(constants, p)
 		}
 		b := make([]byte, p.Memsz)
 		if _, err := p.ReadAt(b[:p.Filesz], 0); err != nil {
@@ -107,7 +113,10 @@ func lookAtLoops(t *testing.T, exe string, atomics byte) {
 	mem.Map(callbacks.Addr(stackLow), memory)
 	no := func(string) bool { return false }
 	cfg := &Config{Code: d, Mem: mem, Name: func(uint64) string { return "" }, Passes: no, Pure: no,
-		Own: func(addr uint64) bool { return addr-stackLow < stackSize }}
+		Own: func(addr uint64) bool { return addr-stackLow < stackSize },
+		Constant: func(addr uint64) bool {
+			return slices.ContainsFunc(constants, func(p *elf.Prog) bool { return addr-p.Vaddr < p.Memsz })
+		}}
 	var found int
 	for name, entry := range address {
 		if what, spins := strings.CutPrefix(name, "spins_"); spins {
@@ -122,7 +131,7 @@ func lookAtLoops(t *testing.T, exe string, atomics byte) {
 			lookAtLoop(t, name, cfg, loop{entry: entry, back: address["after"], end: address["enter"]})
 		}
 	}
-	if found < len(awaited)+17 {
+	if found < len(awaited)+22 {
 		t.Errorf("%d loops", found)
 	}
 }
@@ -154,6 +163,7 @@ func lookAtLoop(t *testing.T, name string, cfg *Config, l loop) {
 	e := newExplorer(cfg, false)
 	m := e.newMachine(&regs)
 	m.Regs[m.ABI.Link] = emulate.Number(l.back)
+	m.Rounding = &emulate.Rounding{Mode: lift.RoundNearest}
 	waited := false
 	for step := range firstSteps {
 		look := callbacks.Registers{Arch: cfg.Code.Arch, ThreadPointer: 0x9000, Syscall: -1, Flags: flagsOf(m)}

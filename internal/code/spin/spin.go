@@ -92,13 +92,32 @@ func (w Word) Contains(addr uint64) bool { return addr >= w.Address && addr-w.Ad
 // Overlaps reports whether two words have a byte in common.
 func (w Word) Overlaps(o Word) bool { return w.Contains(o.Address) || o.Contains(w.Address) }
 
-// Find returns the loop in which a thread with these registers spins, or nil.
+// Find returns the loop in which a thread with these registers spins, or nil. The way in which the thread rounds
+// numbers is not known: if the loop depends on it, it must wait for the same words with each.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if !cfg.Waits && !comesBack(cfg, regs) {
 		return nil
 	}
+	rounding := emulate.Rounding{Mode: lift.RoundNearest}
+	loop := findRounding(cfg, regs, &rounding)
+	if loop == nil || !rounding.Used {
+		return loop
+	}
+	for _, mode := range []lift.Rounding{lift.RoundDown, lift.RoundUp, lift.RoundToZero} {
+		other := findRounding(cfg, regs, &emulate.Rounding{Mode: mode})
+		if other == nil || !slices.Equal(other.Words, loop.Words) {
+			return nil
+		}
+	}
+	return loop
+}
+
+// findRounding returns the loop in which a thread spins if it rounds numbers in one way.
+func findRounding(cfg *Config, regs *callbacks.Registers, rounding *emulate.Rounding) *Loop {
 	first := newExplorer(cfg, false)
-	if first.explore(first.newMachine(regs)) != nil || first.loop == nil {
+	m := first.newMachine(regs)
+	m.Rounding = rounding
+	if first.explore(m) != nil || first.loop == nil {
 		return nil
 	}
 	// Once more from within the loop: earlier reads do not count.

@@ -47,7 +47,7 @@ var loops = map[string]struct {
 	// 1: movsd (%rdi),%xmm0; ucomisd %xmm7,%xmm0; jb 1b; call 2f; jmp 1b; 2: ret
 	"compares after a call": {"\xf2\x0f\x10\x07\x66\x0f\x2e\xc7\x72\xf6\xe8\x02\x00\x00\x00\xeb\xef\xc3", true, 1},
 	// 1: movsd (%rdi),%xmm0; addsd %xmm0,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret
-	"compares a sum": {"\xf2\x0f\x10\x07\xf2\x0f\x58\xc0\x66\x0f\x2e\xc1\x72\xf2\xc3", false, 0},
+	"compares a sum": {"\xf2\x0f\x10\x07\xf2\x0f\x58\xc0\x66\x0f\x2e\xc1\x72\xf2\xc3", true, 1},
 	// 1: addsd %xmm1,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret
 	"adds": {"\xf2\x0f\x58\xc1\x66\x0f\x2e\xc1\x72\xf6\xc3", false, 0},
 	// 1: inc %eax; cvtsi2sd %eax,%xmm0; ucomisd %xmm1,%xmm0; jb 1b; ret

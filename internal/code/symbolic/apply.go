@@ -34,7 +34,7 @@ func (s *State) Apply(u *lift.Uop) {
 		}
 	case lift.UopSetIf:
 		s.Regs[u.Dst] = Compare(s.Cond(u.CC))
-	case lift.UopForget, lift.UopSyscall, lift.UopGetVector, lift.UopConvert, lift.UopFloatMask:
+	case lift.UopForget, lift.UopSyscall, lift.UopGetVector, lift.UopConvert, lift.UopFloatMask, lift.UopFloat:
 		s.Regs[u.Dst] = nil
 	}
 }

@@ -47,14 +47,21 @@ FUNCTION(to_long) { return number(a) > -1e18 && number(a) < 1e18 ? (long)number(
 FUNCTION(single_to_int) { return single(a) > -1e9f && single(a) < 1e9f ? (int)single(a) : b; }
 FUNCTION(mixed) { return single(a) < number(b); }
 FUNCTION(negate) { return bits(-number(a)) ^ low_bits(-single(b)); }
-FUNCTION(sum) { return bits(number(a) + number(b)); } // not followed
+FUNCTION(sum) { return bits(number(a) + number(b)); }
+FUNCTION(difference) { return low_bits(single(a) - single(b)); }
+FUNCTION(product) { return bits(number(a) * number(b)); }
+FUNCTION(quotient) { return low_bits(single(a) / single(b)); }
+FUNCTION(nearer) { return __builtin_fabs(number(a) - number(b)) < 2; }
+FUNCTION(beyond) { return !(number(a) * 2 + 1 <= number(b)) + 2 * (single(a) * single(b) - 1 > 2); }
+FUNCTION(largest) { double x = number(a), y = number(b); return bits(x > y ? x : y) + low_bits(x < y ? x : y); }
 
 FUNCTION(helper) { return a + b; }
 
 #define EACH_KIND(f, k) f(less_##k) f(least_##k) f(more_##k) f(most_##k) f(equal_##k) f(other_##k) f(zero_##k) \
 	f(nan_##k) f(ordered_##k) f(all_##k) f(both_##k) f(near_##k) f(memory_##k)
 #define EACH(f) EACH_KIND(f, double) EACH_KIND(f, single) f(of_int) f(of_long) f(of_unsigned) f(single_of_int) \
-	f(widen) f(narrow) f(to_int) f(to_long) f(single_to_int) f(mixed) f(negate) f(sum)
+	f(widen) f(narrow) f(to_int) f(to_long) f(single_to_int) f(mixed) f(negate) f(sum) \
+	f(difference) f(product) f(quotient) f(nearer) f(beyond) f(largest)
 
 #ifndef FUNCTIONS_ONLY
 #include <stdio.h>

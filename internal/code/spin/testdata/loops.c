@@ -9,6 +9,7 @@ int flag, ready = 1, gate = 1, open, turn = 3, serving = 7, ticket = 8;
 unsigned char small;
 unsigned long wide = 5;
 float share = 0.25f;
+double level = 0.3, limit = 7.1, none = __builtin_nan(""), tenth = 0.1;
 int count, rounds, many[4096];
 struct node {
 	struct node *next;
@@ -75,7 +76,22 @@ __attribute__((noinline)) float load_float(float *at, int order) { // as the ato
 }
 __attribute__((noinline)) float convert(float *at) { return load_float(at, __ATOMIC_SEQ_CST); }
 void spins_float(void) { volatile float limit = 0.75f; while (!(convert(&share) >= limit)) {} }
+#define NOW(d) (*(volatile double *)&d)
+void spins_sum(void) { while (NOW(level) + NOW(tenth) < NOW(limit)) {} }
+void spins_product(void) { while (NOW(level) * 1.1 + 0.7 < NOW(tenth) / 3 + NOW(limit)) PAUSE(); }
+void spins_near(void) { while (__builtin_fabs(NOW(level) - NOW(limit)) > 1e-6) {} }
+void spins_not_number(void) { while (!(NOW(none) * 0.5 - 1 < NOW(limit))) {} }
+void spins_whole(void) { while ((int)(NOW(level) * 10.5) < *(volatile int *)&turn + 1) {} }
+void spins_single(void) { while (*(volatile float *)&share / 3 + *(volatile int *)&turn < 9.5f) {} }
 
+void leaves_rounding(void) { while (NOW(tenth) + 0.2 > NOW(level)) {} } // not if the thread rounds down
+void leaves_halving(void) { volatile double x = NOW(level); while (x + 1 > 1) x = x / 2; }
+void leaves_converging(void) {
+	volatile double x = NOW(limit), before;
+	do before = x, x = (x + 7 / x) * 0.5; while (x != before);
+}
+void leaves_growing(void) { for (volatile double x = 0; x < 1e15 && !LOAD(&flag);) x = x + 0.5; }
+void leaves_sum(void) { while (NOW(level) + 7 < NOW(limit)) {} }
 void leaves_limit(void) { for (int i = 0; i < 1000000 && !LOAD(&flag); i++) PAUSE(); }
 void leaves_memory_limit(void) { while (!LOAD(&flag) && rounds++ < 1000000) {} }
 void leaves_ready(void) { while (!LOAD(&ready)) {} }

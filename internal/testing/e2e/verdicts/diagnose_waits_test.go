@@ -219,6 +219,12 @@ func floatSpins() []expectation {
 		"reaches verdict_spin_atomic.cc:18 until share"} {
 		out = append(out, twins(spinsUntil("verdict_spin_atomic", way, says), strconv.Itoa(way), "1")...)
 	}
+	for way, variable := range []string{"level", "start"} { // compared after arithmetic
+		says := "in " + []string{"distance", "product"}[way] + " verdict_spin_float.c"
+		e := spinsUntil("verdict_spin_float", way+12, says)
+		e.says = append(e.says, "until "+variable+" changes")
+		out = append(out, twins(e, strconv.Itoa(way+12), "1")...)
+	}
 	for way := 8; way < 12; way++ { // loops that end some time
 		out = append(out, expectation{program: "verdict_spin_float", never: e2e.OwnCore,
 			args: []string{strconv.Itoa(way)}})

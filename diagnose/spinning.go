@@ -196,14 +196,17 @@ func flagName(t picture.WaitTarget) string {
 	return t.Name
 }
 
-// loopFrame returns the frame of the loop in which a thread waits, with the function's name that its stack has.
+// loopFrame returns the frame of the loop in which a thread waits, with the function's name that its stack has. The
+// thread may be at another line of the loop.
 func loopFrame(x *index, w *picture.Wait) (picture.Frame, bool) {
 	if w.Awaited == nil || w.Awaited.Loop == nil {
 		return picture.Frame{}, false
 	}
 	at := *w.Awaited.Loop
 	for _, f := range x.frames(w.Thread) {
-		if f.Kind == picture.FrameUser && f.Construct != "" && f.File == at.File && f.Line == at.Line {
+		same := f.Line == at.Line || f.Function != "" && f.Function == at.Function
+		if f.Kind == picture.FrameUser && f.Construct != "" && f.File == at.File && same {
+			f.Line, f.Near = at.Line, at.Near
 			return f, true
 		}
 		if at.Entry != nil && f.Entry != nil && *at.Entry == *f.Entry && !at.Inlined {

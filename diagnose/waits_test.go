@@ -184,6 +184,14 @@ func TestEndlessLoopsLanguage(t *testing.T) {
 			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{}}
 		}
 	}
+	task := picture.Frame{Kind: picture.FrameUser, Function: ".omp_outlined.", File: "/src/wait.cpp", Line: 7,
+		Inlined: true, Outlined: picture.Outlined{Construct: "task"}}
+	inTask := func(s scene) {
+		in(task)(s)
+		f := task
+		f.Line, f.In = 6, "serve" // the thread is at the start of the loop
+		s.Threads[0].UserStack = []picture.Frame{f}
+	}
 	c := picture.Frame{Function: "wait_for", File: "/src/wait.c", Line: 7}
 	fortran := picture.Frame{Function: "wait_for", File: "/src/wait.F90", Line: 7}
 	clang := picture.Frame{Function: ".omp_outlined.", File: "/src/wait.cpp", Line: 7,
@@ -195,6 +203,7 @@ func TestEndlessLoopsLanguage(t *testing.T) {
 			"spins in wait_for wait.F90:7", 1)}},
 		{"a region", 2, in(clang), []want{likely(picture.VerdictSpinning, "std::atomic",
 			"spins in a parallel region wait.cpp:7", 1)}},
+		{"a task", 2, inTask, []want{likely(picture.VerdictSpinning, "std::atomic", "spins in serve wait.cpp:7", 1)}},
 	})
 }
 

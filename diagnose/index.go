@@ -133,8 +133,11 @@ func (x *index) addWaits() {
 			}
 			continue
 		}
-		if w.Kind == picture.WaitSleep { // it proceeds by itself
+		switch {
+		case w.Kind == picture.WaitSleep: // it proceeds by itself
 			x.sleeping = append(x.sleeping, w)
+			continue
+		case w.Timed: // so does this one, at its time limit
 			continue
 		}
 		x.waits[w.Thread] = w

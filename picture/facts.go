@@ -99,6 +99,8 @@ type Wait struct {
 	// Asleep is set if the thread sleeps on a futex until another thread wakes it:
 	// it has not just acquired the lock.
 	Asleep bool `json:"asleep,omitempty" pb:"10"`
+	// Timed is set if the wait ends by itself at a time limit of the program.
+	Timed bool `json:"timed,omitempty" pb:"19"`
 	// WaitOn is the LWP that must proceed first, where the awaited object names it: the owner of
 	// a mutex, the thread that is joined. Evidence has the source.
 	WaitOn   int    `json:"wait_on,omitempty" pb:"11"`

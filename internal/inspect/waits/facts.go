@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -102,6 +103,8 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 	out := w.Wait
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
 	out.Asleep = w.isAsleep()
+	regs := w.n.Registers()
+	out.Timed = w.timed && regs != nil && arch.HasLimit(regs)
 	switch w.Kind.Traits().Need {
 	case picture.NeedWrite:
 		out.Lock = g.signalledLock(w)

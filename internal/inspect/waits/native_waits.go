@@ -161,7 +161,7 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 	}
 	sound := err == nil && m.Contended
 	shown := sound && nw.isStaticWait(n) && nw.roster.ByLWP[int(m.Owner)] != nil
-	if !shown && !nw.isInCall(n, "pthread_mutex_lock") {
+	if !shown && !nw.isInCall(n, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock") {
 		return wait{}, false
 	}
 	if !sound && nw.memory.FreedReason(futex) == "" {
@@ -169,7 +169,7 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 	}
 	w := wait{
 		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.mutexName(n, futex)},
-		address: futex, variable: futex,
+		address: futex, variable: futex, timed: arch.HasLimit(n.Registers()),
 	}
 	if sound && nw.roster.ByLWP[int(m.Owner)] != nil {
 		w.WaitOn, w.Evidence = int(m.Owner), fmt.Sprintf("__owner of the mutex at %v is %d", picture.Hex(futex),

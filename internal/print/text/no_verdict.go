@@ -32,7 +32,7 @@ func NoVerdict(pic *picture.Picture) string {
 	if name := launcher(pic); name != "" {
 		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
 	}
-	waits, awake, busy := waitsOf(pic.Threads)
+	waits, awake, busy := waitsOf(pic)
 	sleep := sleepingThreads(pic.Threads)
 	known := ""
 	switch unread := countUnread(pic.Threads); {
@@ -159,8 +159,14 @@ func awakeIn(t picture.Thread) string {
 // waitsOf lists the waits of OpenMP's threads, one entry for each thread, and counts the threads that do not wait.
 // awake lists those of the latter that are in a function of libraryWaits. Idle threads, sleeping threads, and helpers
 // that execute no task of the program do not count.
-func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
-	for _, t := range ts {
+func waitsOf(pic *picture.Picture) (waits, awake []string, busy int) {
+	limited := map[int]bool{}
+	if pic.Facts != nil {
+		for _, w := range pic.Facts.Waits {
+			limited[w.Thread] = w.Timed
+		}
+	}
+	for _, t := range pic.Threads {
 		if t.Runtime == "" || t.State == nil || t.StateUnknown() || t.State.Name == picture.StateIdle ||
 			t.Role == picture.RoleIdle || t.Hidden && !isAtWork(t) {
 			continue
@@ -174,7 +180,11 @@ func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 			}
 			continue
 		}
-		waits = append(waits, waitPhrase(t))
+		text := waitPhrase(t)
+		if limited[t.LWP] {
+			text += " until a time limit"
+		}
+		waits = append(waits, text)
 	}
 	return waits, awake, busy
 }

@@ -5254,7 +5254,9 @@ type Wait struct {
 	// Missing unless it waits in a system call for the end of a child.
 	Child *int64 `protobuf:"varint,17,opt,name=child,proto3,oneof" json:"child,omitempty"`
 	// The LWPs that must all continue first, starting with wait_on; only for kind pause.
-	Threads       []int64 `protobuf:"varint,18,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	Threads []int64 `protobuf:"varint,18,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	// Set if the wait ends by itself at a time limit of the program.
+	Timed         bool `protobuf:"varint,19,opt,name=timed,proto3" json:"timed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5413,6 +5415,13 @@ func (x *Wait) GetThreads() []int64 {
 		return x.Threads
 	}
 	return nil
+}
+
+func (x *Wait) GetTimed() bool {
+	if x != nil {
+		return x.Timed
+	}
+	return false
 }
 
 // Awaited is the object of a wait that is no lock: the unfinished tasks of a taskwait with
@@ -12481,7 +12490,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
 	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\x12'\n" +
 	"\x06fibers\x18\x14 \x01(\v2\x0f.ompd.v1.FibersR\x06fibers\x12,\n" +
-	"\boverruns\x18\x15 \x03(\v2\x10.ompd.v1.OverrunR\boverruns\"\xa2\x04\n" +
+	"\boverruns\x18\x15 \x03(\v2\x10.ompd.v1.OverrunR\boverruns\"\xb8\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
@@ -12501,7 +12510,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aawaited\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\aawaited\x12$\n" +
 	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleep\x12\x19\n" +
 	"\x05child\x18\x11 \x01(\x03H\x02R\x05child\x88\x01\x01\x12\x18\n" +
-	"\athreads\x18\x12 \x03(\x03R\athreadsB\n" +
+	"\athreads\x18\x12 \x03(\x03R\athreads\x12\x14\n" +
+	"\x05timed\x18\x13 \x01(\bR\x05timedB\n" +
 	"\n" +
 	"\b_addressB\v\n" +
 	"\t_variableB\b\n" +

@@ -127,6 +127,35 @@ func TestHolders(t *testing.T) {
 	}
 }
 
+// TestRunningCalls checks threads that work before a call that runs a function, in this thread or in another one, and
+// whether they may return.
+func TestRunningCalls(t *testing.T) {
+	code := assemble(t, map[string]string{
+		"work": "return", "wake": "call pthread_cond_signal", "plain": "call pause",
+		"early": "call wake\ncall work", "later": "call work\ncall wake", "ends": "call work\ncall abort",
+		"starts": "call work\ncall pthread_create", "plainly": "call work\nsecond plain\ncall thrd_create",
+		"waking": "call work\nsecond wake\ncall thrd_create", "unknown": "call work\ncall thrd_create",
+		"timer": "call work\ncall timer_create", "sorts": "call work\ncall qsort",
+		"thread": "call work\ncall _ZNSt6thread15_M_start_threadESt10unique_ptr",
+	})
+	p := code.open(nil)
+	for function, want := range map[string]bool{
+		"later": true, "starts": true, "plainly": false, "waking": true, "unknown": true, "timer": true,
+		"sorts": true, "thread": true, "ends": false,
+	} {
+		th := code.thread(7, "work", 0, function, 0)
+		if got := p.MayRelease(th, rtl.FamilyCondition); got != want {
+			t.Errorf("in %s, the thread may wake others: %v, want %v", function, got, want)
+		}
+		if got, want := p.MayReturn(th), function != "ends"; got != want {
+			t.Errorf("in %s, the thread may return: %v, want %v", function, got, want)
+		}
+	}
+	if p.MayRelease(code.thread(7, "work", 0, "early", 1), rtl.FamilyCondition) {
+		t.Error("the thread may wake others by a call that it has made before")
+	}
+}
+
 // TestMayReleaseByNumber checks a thread that comes to a release only if its number in the team is 0.
 func TestMayReleaseByNumber(t *testing.T) {
 	const first = "call work\ncall omp_get_thread_num\nzero 2\nfirst 64\ncall omp_unset_lock"

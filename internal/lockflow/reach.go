@@ -163,6 +163,9 @@ func (r reach) union(o reach) reach {
 func reachOf(s *site, callee func(entry uint64) reach) reach {
 	switch s.kind {
 	case calleeUnknown:
+		if _, ok := rtl.RunsArgument(s.Name); ok && s.Args == nil { // values may show the function
+			return reach{may: allFamilies}
+		}
 		return reach{may: allFamilies, surely: allFamilies}
 	case calleeListed:
 		if s.call.Lends || s.call.Family == rtl.FamilyStatic { // a function ends the initializations that it starts

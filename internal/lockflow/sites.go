@@ -179,7 +179,7 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	switch {
 	case rtl.OpaqueCall(name):
 		return calleeOpaque
-	case rtl.SwitchesStack(name): // the code of a fiber
+	case rtl.SwitchesStack(name), rtl.RunsObject(name): // the code of a fiber, or of a thread
 		return calleeUnknown
 	case rtl.Instrumentation(name), rtl.InterpreterLockCall(name):
 		return calleeHarmless

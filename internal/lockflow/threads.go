@@ -171,6 +171,23 @@ func (p *Program) MayRelease(t *Thread, family string) bool {
 	return false
 }
 
+// MayReturn reports whether a thread may return from all functions of the program on its stack. It returns true if this
+// cannot be excluded.
+func (p *Program) MayReturn(t *Thread) bool {
+	return !t.Whole || !slices.ContainsFunc(t.Frames, func(fr Frame) bool {
+		f := p.functionAt(fr.lookup())
+		if !fr.User || f == nil {
+			return false
+		}
+		from, ok := flow.AheadOf(f.flow, flow.Point{PC: fr.PC, Exact: fr.Exact})
+		if !ok {
+			return false
+		}
+		_, returns := from.Reach(flow.Paths{})
+		return !returns
+	})
+}
+
 // releasesFrom returns the families of locks that a frame may release before it returns, not counting the frames
 // that it has called.
 func (p *Program) releasesFrom(fr *Frame) families {

@@ -172,6 +172,16 @@ func (st *Stack) Complete() bool {
 	return last.Outermost || st.code.starts(last.LookupPC())
 }
 
+// OfMain reports whether the stack is that of the thread that executes main.
+func (st *Stack) OfMain() bool {
+	return slices.ContainsFunc(st.Frames[max(len(st.Frames)-maxStartFrames, 0):], func(f unwind.Frame) bool {
+		return st.code.startsProgram(f.LookupPC())
+	})
+}
+
+// maxStartFrames bounds the frames of the code that calls main.
+const maxStartFrames = 4
+
 // classify finds the owner of each frame. C library code that the runtime called counts as the runtime's. An
 // exception are the innermost frames of a system call that only programs make: a function of the program
 // tail-called the C library. Another one is the frame between a handler of the program and the code that its signal

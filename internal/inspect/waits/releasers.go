@@ -20,6 +20,7 @@ type reach struct {
 	roster *teams.ThreadTable
 	code   *stacks.Code
 	flows  *stacks.Flow
+	links  map[string]bool // by function: mayLink; nil before the first use
 }
 
 // wakers returns the LWPs of the threads that may wake waiters of a condition variable, by their code. It does not
@@ -57,7 +58,7 @@ func (r *reach) threads(family string) []int {
 			continue
 		}
 		if n.Missing != nil || isLibraryThread(n) && !lockflow.OfOpenMP(family) ||
-			r.flows.Program.MayRelease(r.flows.Thread(&n.Thread), family) {
+			r.flows.Program.MayRelease(r.flows.Thread(&n.Thread), family) || r.endMayRelease(n, family) {
 			out = append(out, n.LWP)
 		}
 	}
@@ -76,6 +77,16 @@ func isLibraryThread(n *teams.Thread) bool {
 		}
 	}
 	return n.Runtime == nil && len(st.Frames) > 0
+}
+
+// endMayRelease reports whether the end of a thread may release a lock of a family. When a thread ends, it calls the
+// functions that the program set for that (destructors of thread-specific data and of thread_local variables), the
+// thread that executes main also those for the end of the process. No code shows which. It returns true if code
+// on a stack is linked both with a function that sets them and with one that releases a lock of the family.
+func (r *reach) endMayRelease(n *teams.Thread, family string) bool {
+	linked := func(names []string) bool { return slices.ContainsFunc(names, r.mayLink) }
+	return n.Runtime == nil && linked(rtl.EndHandlers(n.Stack().OfMain())) && linked(rtl.Releasing(family)) &&
+		(r.flows.Program.MayReturn(r.flows.Thread(&n.Thread)) || linked(rtl.ThreadEnders()))
 }
 
 // isWithoutLocks reports whether no function on a thread's stack comes, by calls of known functions, to a call on locks
@@ -127,6 +138,19 @@ func (r *reach) anyModule(holds func(pc uint64) bool) bool {
 		}
 	}
 	return false
+}
+
+// mayLink reports whether one of the program's modules with code on a stack is linked with a function, or may be.
+func (r *reach) mayLink(name string) bool {
+	linked, known := r.links[name]
+	if !known {
+		linked = r.anyModule(func(pc uint64) bool { return r.mayBind(pc, name) })
+		if r.links == nil {
+			r.links = map[string]bool{}
+		}
+		r.links[name] = linked
+	}
+	return linked
 }
 
 // mayBind reports whether the module around pc is linked with a function, or may be.

@@ -74,7 +74,7 @@ func New(c Config) *Finder {
 		model: c.Model, calls: map[*teams.Thread]libraryCall{},
 		targets: map[*teams.Thread]*picture.TargetConstruct{},
 	}
-	reach := &reach{c.Threads, c.Code, c.Flows}
+	reach := &reach{roster: c.Threads, code: c.Code, flows: c.Flows}
 	return &Finder{
 		Config: c, native: native, memory: memory, holders: newLockHolders(c.Threads, c.Code, c.Flows), reach: reach,
 		constructs: newConstructs(c.Code, c.Flows),

@@ -108,17 +108,60 @@ var lockPrefixes = []string{
 	"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "sem_", "mtx_", "cnd_",
 }
 
-// onceCalls map functions that call a function at most once to the argument with that function. The call has the
-// effect of the called function. If no argument points to it (std::call_once keeps it in a variable of the
-// thread), the effect is unknown.
-var onceCalls = map[string]int{"pthread_once": 1, "__pthread_once": 1, "call_once": 1}
+// runningCalls maps functions that call a function of the program, or start a thread with it, to the argument that
+// points to the function. The call has the effect of that function. If no argument is known to point to one
+// (std::call_once keeps it in a variable of the thread), the effect is unknown.
+var runningCalls = map[string]int{
+	"pthread_once": 1, "__pthread_once": 1, "call_once": 1,
+	"pthread_create": 2, "thrd_create": 1, "clone": 0,
+	"qsort": 3, "qsort_r": 3, "bsearch": 4, "lfind": 4, "lsearch": 4, "tsearch": 2, "tfind": 2, "tdelete": 2,
+	"twalk": 1, "ftw": 1, "ftw64": 1, "nftw": 1, "nftw64": 1, "dl_iterate_phdr": 0,
+}
 
-// RunsArgument returns the index of the integer argument that the named function calls as a function; ok is
-// false for other functions.
+// RunsArgument returns the index of the integer argument that the named function calls as a function, in this thread
+// or in a new one; ok is false for other functions.
 func RunsArgument(name string) (arg int, ok bool) {
 	name, _, _ = strings.Cut(name, "@")
-	arg, ok = onceCalls[name]
+	arg, ok = runningCalls[name]
 	return arg, ok
+}
+
+// objectCalls lists prefixes of the names of functions that start a thread with a function that is in an object, or
+// make the C library start one later: GNU's std::thread, timers, messages, and input and output in the background.
+var objectCalls = []string{
+	"_ZNSt6thread15_M_start_thread", "timer_create", "mq_notify", "aio_read", "aio_write", "aio_fsync", "lio_listio",
+	"getaddrinfo_a",
+}
+
+// RunsObject reports whether the named function starts a thread, now or later, with a function of the program that no
+// argument shows.
+func RunsObject(name string) bool {
+	return slices.ContainsFunc(objectCalls, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// ThreadEnders returns the C library's functions that end a thread before its function returns.
+func ThreadEnders() []string { return []string{"pthread_exit", "thrd_exit", "pthread_cancel"} }
+
+// EndHandlers returns the functions of the C library and of compilers by which a program sets functions for the end of
+// a thread, and, if main is set, for the end of the thread that executes main: that ends the process.
+func EndHandlers(main bool) []string {
+	out := []string{"pthread_key_create", "tss_create", "__cxa_thread_atexit", "__cxa_thread_atexit_impl"}
+	if main {
+		out = append(out, "atexit", "on_exit", "__cxa_atexit")
+	}
+	return out
+}
+
+// Releasing returns the functions that release a lock of a family, or wake a thread that waits for it.
+func Releasing(family string) (names []string) {
+	for _, calls := range []map[string]LockCall{lockCalls, libraryCalls} {
+		for name, c := range calls {
+			if c.Family == family && c.Unset && !c.Makes {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // harmlessCalls lists functions with such names that do not change any lock or condition. Functions without such

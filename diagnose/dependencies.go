@@ -116,9 +116,10 @@ func (d *dependencies) isHelped(lwp int) bool {
 	return h.known != nil && len(h.known.edges) > 0
 }
 
-// heldWait is a lock that a thread holds, and the threads that wait for it.
+// heldWait is a lock that a thread holds, or its turn in an ordered loop, and the threads that wait for it.
 type heldWait struct {
 	waiters  []int
+	turn     picture.ID     // region of the loop; "" for a lock
 	at       *picture.Frame // where the thread acquired it; nil if unknown
 	evidence string
 }
@@ -149,6 +150,13 @@ func (d *dependencies) heldWaits(lwp int) []heldWait {
 		seen[keyOf(d.waits[other])] = true
 		held.waiters = slices.DeleteFunc(slices.Clone(d.waitersFor(d.waits[other])),
 			func(waiter int) bool { return waiter == lwp })
+		if d.waits[other].Kind == picture.WaitOrdered { // each thread waits for a turn of its own
+			held.turn = d.waits[other].Region
+			if i := slices.IndexFunc(out, func(h heldWait) bool { return h.turn == held.turn }); i >= 0 {
+				out[i].waiters = append(out[i].waiters, held.waiters...)
+				continue
+			}
+		}
 		out = append(out, held)
 	}
 	return out

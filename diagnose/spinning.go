@@ -130,22 +130,33 @@ func explainHeldLocks(d *dependencies, v *picture.Verdict, flag string) {
 		for _, held := range d.heldWaits(lwp) {
 			w := d.waits[held.waiters[0]]
 			name := phrase.Awaited(d.waitTarget(w))
-			text := fmt.Sprintf("%s holds %s%s, for which %s", d.threadName(lwp), name,
+			verb := "has"
+			if held.turn == "" {
+				verb, names = "holds", append(names, name)
+			}
+			text := fmt.Sprintf("%s %s %s%s, for which %s", d.threadName(lwp), verb, name,
 				held.acquired(), d.threadsWait(held.waiters))
 			if held.evidence != "" {
 				v.Evidence = append(v.Evidence, fmt.Sprintf("%s and %s: %s", d.threadName(lwp), name, held.evidence))
 			}
-			texts, names, waiting = append(texts, text), append(names, name), append(waiting, held.waiters...)
+			texts, waiting = append(texts, text), append(waiting, held.waiters...)
 		}
 	}
 	if len(texts) == 0 {
 		return
 	}
-	v.Explanation = fmt.Sprintf("%s. If one of them would change %s, they wait for each other: it gets the lock "+
-		"only after the change.", phrase.Clauses(texts, maxNamed, len(texts)), flag)
-	v.Fix = fmt.Sprintf("release %s while waiting: acquire it, read %s, and release it before the next try; or wait "+
-		"on a condition variable, which releases its mutex. If no code that needs the lock changes %s: %s",
-		phrase.Some(names[:min(len(names), maxNamed)], maxNamed, len(names)), flag, flag, v.Fix)
+	gets, needs := "the lock", "that needs the lock"
+	fix := fmt.Sprintf("release %s while waiting: acquire it, read %s, and release it before the next try; or wait "+
+		"on a condition variable, which releases its mutex", phrase.Some(names[:min(len(names), maxNamed)], maxNamed,
+		len(names)), flag)
+	if len(names) == 0 {
+		gets, needs = "its turn", "of a later iteration"
+		fix = "in the ordered region, do not wait for what a later iteration changes in or after its own: wait after " +
+			"the region, or let that iteration make the change before its region"
+	}
+	v.Explanation = fmt.Sprintf("%s. If one of them would change %s, they wait for each other: it gets %s "+
+		"only after the change.", phrase.Clauses(texts, maxNamed, len(texts)), flag, gets)
+	v.Fix = fmt.Sprintf("%s. If no code %s changes %s: %s", fix, needs, flag, v.Fix)
 	for _, lwp := range waiting {
 		if !slices.Contains(v.Threads, lwp) {
 			v.Threads = append(v.Threads, lwp)

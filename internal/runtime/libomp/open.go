@@ -83,8 +83,8 @@ func newRuntime(found *base) (*runtime, error) {
 	tk := newTasks(rg)
 	lk := &locks{base: found, threads: ths}
 	bs := &barriers{base: found, threads: ths}
-	sr := &states{base: found, threads: ths, records: rs, regions: rg, locks: lk, barriers: bs}
 	lp := &loops{base: found, threads: ths}
+	sr := &states{base: found, threads: ths, records: rs, regions: rg, locks: lk, barriers: bs, loops: lp}
 	return &runtime{
 		base: found, Locations: locate.NewLocations(found.mem, found.id.Module, &found.l.Globals),
 		threads: ths, regions: rg, tasks: tk, states: sr, loops: lp,

@@ -98,6 +98,7 @@ type states struct {
 	regions  *regions
 	locks    *locks
 	barriers *barriers
+	loops    *loops
 	ahead    ahead
 }
 

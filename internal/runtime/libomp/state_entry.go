@@ -25,6 +25,7 @@ const (
 	entryCritical
 	entryAtomic
 	entryOrdered
+	entryIteration // the end of iterations of an ordered loop: those without an ordered region wait for their turn
 )
 
 // entryNames maps the runtime's exported functions in which threads wait to the kind of wait, including the
@@ -69,6 +70,9 @@ func kindOfEntry(name string) entryKind {
 		return entryFork
 	case strings.HasPrefix(name, "__kmpc_atomic_"):
 		return entryAtomic
+	case strings.HasPrefix(name, "__kmpc_dispatch_fini"), strings.HasPrefix(name, "gomp_loop_ordered_"),
+		strings.HasPrefix(name, "gomp_loop_ull_ordered_"):
+		return entryIteration
 	}
 	return entryNames[name]
 }

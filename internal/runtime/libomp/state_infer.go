@@ -186,8 +186,21 @@ func (o *observer) inCall() inference {
 		return o.lockState(handles.StateWaitAtomic, picture.WaitAtomic)
 	case entryOrdered:
 		return waiting(handles.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.entryCall(), o.sleepText())
+	case entryIteration:
+		return o.iterationState()
 	}
 	return o.overhead(o.entryCall(), true)
+}
+
+// iterationState returns the state of a thread at the end of its iterations of an ordered loop. If it has executed no
+// ordered region in them, it waits for its turn there, and passes it on.
+func (o *observer) iterationState() inference {
+	c, err := o.states.loops.chunkOf(o.th)
+	if err != nil || c.next >= c.lower {
+		return o.overhead(o.entryCall(), true)
+	}
+	text := fmt.Sprintf("ordered_iteration is %d, before its iterations %d to %d", c.next, c.lower, c.upper)
+	return waiting(handles.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), text, o.entryCall(), o.sleepText())
 }
 
 func (o *observer) curAddr() callbacks.Address {

@@ -86,6 +86,10 @@ func deadlocks() []expectation {
 			says: []string{"waiting for the turn in an ordered loop",
 				"verdict_ordered_if.c:28, unless a variable that"}},
 		{program: "verdict_ordered_if", env: e2e.Asleep, args: []string{"0", "1"}},
+		{program: "verdict_ordered_skip", env: e2e.Asleep, kind: "spinning", certainty: "likely", threads: 3, behind: 1,
+			says: []string{"has its turn in an ordered loop, for which 2 threads wait",
+				"in the ordered region, do not wait"}},
+		{program: "verdict_ordered_skip", env: e2e.Asleep, args: []string{"1"}},
 		{program: "verdict_ordered_if", env: e2e.Asleep, args: []string{"1"}, kind: "lock_orphaned", threads: 1,
 			behind: 1, says: []string{"lock book, which nobody will release"}},
 		{

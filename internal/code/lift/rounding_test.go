@@ -41,9 +41,9 @@ func TestArithmetic(t *testing.T) {
 				t.Errorf("%s: %+v", sc.Text(), got)
 			}
 		}
-		any := op.Apply(RoundUnknown, size, a, b, c)
-		if any.Rounded || (any.V^want)&any.Known != 0 || any.Known != 0 && got.Rounded {
-			t.Errorf("%s: with an unknown way to round: %+v", sc.Text(), any)
+		unrounded := op.Apply(RoundUnknown, size, a, b, c)
+		if unrounded.Rounded || (unrounded.V^want)&unrounded.Known != 0 || unrounded.Known != 0 && got.Rounded {
+			t.Errorf("%s: with an unknown way to round: %+v", sc.Text(), unrounded)
 		}
 		special := false
 		for _, v := range []uint64{a, b, c, want} {

@@ -49,13 +49,13 @@ stripped() {
 	unpack fasttree muscle graphicsmagick libgraphicsmagick-q16-3 libjpeg62-turbo libpng16-16 libtiff6 libwebp7 \
 		libwebpmux3 liblcms2-2 libfreetype6 libheif1 libde265-0 libx265-199 libaom3 libdav1d6 libjbig0 libdeflate0 \
 		libwmflite-0.2-7 libxext6 libsm6 libice6 libx11-6 libxcb1 libxau6 libxdmcp6 libbsd0 libmd0 libltdl7 \
-		libbrotli1 liblerc4 libxml2 libicu72 libnuma1 libzstd1 libbz2-1.0 liblzma5
+		libbrotli1 libjxl0.7 libhwy1 liblerc4 libxml2 libicu72 libnuma1 libzstd1 libbz2-1.0 liblzma5
 	bin=$dir/debian/usr/bin
 	sequences 400 >"$dir/bin/many.fasta"
 	sequences 120 >"$dir/bin/few.fasta"
 	echo "$bin/fasttreeMP -nt $dir/bin/many.fasta" >>"$dir/list"
 	echo "$bin/muscle -align $dir/bin/few.fasta -output /dev/null -threads 4" >>"$dir/list"
-	libraries=$dir/debian/usr/lib/x86_64-linux-gnu:$dir/debian/lib/x86_64-linux-gnu
+	libraries=$dir/debian/usr/lib/x86_64-linux-gnu:$dir/debian/lib/x86_64-linux-gnu:$dir/debian/usr/lib
 	echo "env LD_LIBRARY_PATH=$libraries MAGICK_CONFIGURE_PATH=$dir/debian/etc/GraphicsMagick $bin/gm convert" \
 		"-size 3000x3000 gradient:red-blue -blur 0x12 -rotate 30 -sharpen 0x8 /dev/null" >>"$dir/list"
 }

@@ -296,12 +296,8 @@ func runningThreads(threads []thread) []callbacks.ThreadID {
 func (r *reader) changedWords(last bool) []callbacks.Address {
 	words := maps.Clone(r.changed)
 	if last {
-		for base, blocks := range r.missed {
-			for i := range uint64(blocksOfPage) {
-				if blocks&(1<<i) != 0 {
-					words[base+i*blockSize] = struct{}{}
-				}
-			}
+		for a := range r.missed.all {
+			words[a] = struct{}{}
 		}
 	}
 	var list []callbacks.Address

@@ -196,18 +196,14 @@ func (r *reader) readsAlike(later *reader) bool {
 			}
 		}
 	}
-	for base, blocks := range r.missed {
-		for at := uint64(0); at < pageSize; at += blockSize {
-			if blocks&blocksOf(at, 1) == 0 {
-				continue
-			}
-			var b []byte // nil if it could not be read
-			if data := r.pages[base].data; data != nil {
-				b = data[at : at+blockSize]
-			}
-			if later.sameBytes(base+at, b) == 0 {
-				return false
-			}
+	for a := range r.missed.all {
+		var b []byte // nil if it could not be read
+		if data := r.pages[a&^(pageSize-1)].data; data != nil {
+			at := a % pageSize
+			b = data[at : at+blockSize]
+		}
+		if later.sameBytes(a, b) == 0 {
+			return false
 		}
 	}
 	return true

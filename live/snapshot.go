@@ -25,6 +25,17 @@ func blocksOf(at, n uint64) uint8 {
 	return uint8(1<<(last+1) - 1<<first)
 }
 
+// all yields the addresses of the blocks.
+func (s blockSet) all(yield func(uint64) bool) {
+	for base, blocks := range s {
+		for ; blocks != 0; blocks &= blocks - 1 {
+			if !yield(base + uint64(bits.TrailingZeros8(blocks))*blockSize) {
+				return
+			}
+		}
+	}
+}
+
 // spans returns the blocks of the set as ranges. A gap between two blocks of a page, or of
 // neighbouring pages, is included where that is faster than copying two pieces.
 func (s blockSet) spans() []span {

@@ -3,7 +3,6 @@ package teams
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
@@ -39,9 +38,8 @@ func (r *ThreadTable) FindOverrunStacks() {
 		if maps == nil {
 			maps = stacks.MappingsOf(r.Target)
 		}
-		m := mappingAround(maps, n)
 		for _, other := range r.wanted() {
-			if reaches(other, m) {
+			if reaches(other, n, maps) {
 				n.Missing = fmt.Errorf("%s%sLWP %d%s went beyond its own stack into that of this thread, and "+
 					"overwrote its thread-local data", missingPrefix, picture.UnreadText, other.LWP,
 					r.crashedText(other))
@@ -84,7 +82,7 @@ func (r *ThreadTable) FindOverrun(n *Thread, lib *libc.Library) (Overrun, bool) 
 	maps := stacks.MappingsOf(r.Target)
 	for _, other := range r.wanted() {
 		s, known := lib.OwnStack(uint64(other.LWP))
-		in := known && s.Contains(regs.SP()) || other.Missing != nil && reaches(n, mappingAround(maps, other))
+		in := known && s.Contains(regs.SP()) || other.Missing != nil && reaches(n, other, maps)
 		if other.LWP != 0 && other != n && in {
 			return Overrun{n, other, own, i}, true
 		}
@@ -124,21 +122,10 @@ func (r *ThreadTable) MissingStacks() string {
 		"A core written by the kernel has everything", CountThreads(len(lwps)), lwps[0])
 }
 
-// mappingAround returns the mapping with the control block of a thread; nil without one.
-func mappingAround(maps []callbacks.Mapping, n *Thread) *callbacks.Mapping {
-	i := slices.IndexFunc(maps, func(m callbacks.Mapping) bool { return isIn(&m, n.Pthread) })
-	if i < 0 {
-		return nil
-	}
-	return &maps[i]
-}
-
-// reaches reports whether the stack pointer of a thread is in a mapping, and its control block is not.
-func reaches(n *Thread, m *callbacks.Mapping) bool {
-	regs := n.Registers()
-	return m != nil && n.LWP != 0 && regs != nil && isIn(m, regs.SP()) && !isIn(m, n.Pthread)
-}
-
-func isIn(m *callbacks.Mapping, addr uint64) bool {
-	return m.Low.Offset <= addr && addr < m.High.Offset
+// reaches reports whether the stack pointer of a thread is in the mapping with the control block of another one, and
+// its own control block is not.
+func reaches(n, other *Thread, maps []callbacks.Mapping) bool {
+	regs, m := n.Registers(), libc.MappingAt(maps, other.Pthread)
+	return m != nil && n.LWP != 0 && regs != nil && libc.MappingAt(maps, regs.SP()) == m &&
+		libc.MappingAt(maps, n.Pthread) != m
 }

@@ -185,6 +185,7 @@ func TestMutex(t *testing.T) {
 		{"waited for", []uint64{2, 0, 42, 1, 0}, libc.Mutex{Owner: 42, Contended: true}},
 		{"waited for, shared", []uint64{2, 0, 42, 1, shared}, libc.Mutex{Owner: 42, Contended: true, Shared: true}},
 		{"waited for, and nobody's", []uint64{2, 0, 0, 0, 0}, libc.Mutex{}},
+		{"just being released", []uint64{2, 0, 0, 1, 0}, libc.Mutex{}},
 		{"with a priority ceiling", []uint64{2, 0, 42, 1, 64 | 99<<19}, libc.Mutex{Owner: 42, Contended: true}},
 	} {
 		m := newMachine(t, "/lib/libc.so.6")

@@ -8,10 +8,12 @@ import (
 
 // Mutex is the content of a pthread_mutex_t.
 type Mutex struct {
-	Address   uint64
-	Owner     uint64 // thread id of the holder, in the C library's numbering; 0: unknown
-	Contended bool   // threads sleep until it is released
-	Shared    bool   // other processes may use it too
+	Address uint64
+	Owner   uint64 // thread id of the holder, in the C library's numbering; 0: unknown
+	// Contended is set if threads sleep until its holder releases it. It is not set while a thread is just acquiring or
+	// releasing it.
+	Contended bool
+	Shared    bool // other processes may use it too
 	// ByKernel is set if the kernel passes it on when its holder ends: it is robust, or inherits priorities.
 	ByKernel bool
 	// Inherits is set if it inherits priorities (PTHREAD_PRIO_INHERIT).
@@ -41,9 +43,9 @@ func (l *Library) Mutex(addr uint64) (Mutex, error) {
 	case m.ByKernel: // the word has the holder, too
 		m.Contended = lock&futexWaiters != 0 && users != 0
 	case kind&mutexProtects != 0:
-		m.Contended = lock&^mutexCeiling == lockContended && users != 0
+		m.Contended = lock&^mutexCeiling == lockContended && users != 0 && owner != 0
 	default:
-		m.Contended = lock == lockContended && users != 0
+		m.Contended = lock == lockContended && users != 0 && owner != 0
 	}
 	return m, nil
 }

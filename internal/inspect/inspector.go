@@ -114,7 +114,6 @@ func New(cfg Config) (*Inspector, error) {
 	in.model = teams.NewUserModel(in.roster, in.regions, in.code, in.flows)
 	in.settings = teams.NewSettings(in.roster, in.regions, in.notes)
 	in.regionList = teams.NewRegionLister(in.notes, in.regions, in.model)
-	in.tasks = teams.NewTaskLister(in.notes, in.roster, in.regions, in.model)
 	in.readThreads()
 	return in, in.limit(cfg.Only)
 }
@@ -126,6 +125,7 @@ func (in *Inspector) readThreads() {
 	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
 	data.HeapNames = in.cfg.HeapNames
 	states := teams.NewStates(in.roster, in.code, data, flows, in.model)
+	in.tasks = teams.NewTaskLister(in.notes, in.roster, in.regions, in.model, states)
 	recorded := recordings.NewReader(recordings.Config{
 		Target: target, Rings: in.cfg.Rings, Monotonic: in.cfg.Monotonic, About: about, Notes: in.notes,
 		Threads: in.roster, Code: in.code, Data: data,

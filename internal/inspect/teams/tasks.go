@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -29,6 +30,7 @@ type TaskLister struct {
 	threads *ThreadTable
 	regions *RegionTable
 	model   *UserModel
+	states  *States
 	region  *Region                // the region of the wanted tasks; nil for all
 	one     iter.Seq[handles.Task] // its wanted tasks; nil for all
 
@@ -179,6 +181,15 @@ func (l *TaskLister) tasksOf(v *Region, seen seenTasks) iter.Seq[handles.Task] {
 				return
 			}
 		}
+		r, ok := v.Runtime.Runtime.(rtl.TakenTaskReader)
+		if !ok {
+			return
+		}
+		for _, h := range r.TakenTasks(v.Handle, l.states.EvidenceByHandle) {
+			if seen.explicit.add(h.Data.Offset) && !yield(h) {
+				return
+			}
+		}
 	}
 }
 
@@ -248,6 +259,8 @@ func (l *TaskLister) fillWaits(t *picture.Task, rt *Runtime, h handles.Task) {
 }
 
 // NewTaskLister returns a lister of all tasks.
-func NewTaskLister(notes *stacks.Notes, r *ThreadTable, regions *RegionTable, model *UserModel) *TaskLister {
-	return &TaskLister{notes: notes, threads: r, regions: regions, model: model}
+func NewTaskLister(
+	notes *stacks.Notes, r *ThreadTable, regions *RegionTable, model *UserModel, states *States,
+) *TaskLister {
+	return &TaskLister{notes: notes, threads: r, regions: regions, model: model, states: states}
 }

@@ -11,6 +11,7 @@ import (
 var (
 	_ rtl.ProgressReader     = (*Process)(nil)
 	_ rtl.LossReader         = (*Process)(nil)
+	_ rtl.TakenTaskReader    = (*Process)(nil)
 	_ rtl.LinkedReader       = (*Process)(nil)
 	_ rtl.DamageReader       = (*Process)(nil)
 	_ rtl.AbortMessageReader = (*Process)(nil)
@@ -34,6 +35,17 @@ func (p *Process) LostThreads(evidence func(handles.Thread) *handles.Evidence) r
 		return r.LostThreads(evidence)
 	}
 	return rtl.Loss{}
+}
+
+// TakenTasks returns the tasks of a region that threads are just taking from a list, or putting into one. evidence
+// returns the evidence of a thread.
+func (p *Process) TakenTasks(
+	region handles.Parallel, evidence func(handles.Thread) *handles.Evidence,
+) []handles.Task {
+	if r, ok := p.rt.(rtl.TakenTaskReader); ok {
+		return r.TakenTasks(region, evidence)
+	}
+	return nil
 }
 
 // LinkedFunctions returns the functions of the runtime that were found by their code in an executable without symbols.

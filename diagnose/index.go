@@ -85,7 +85,7 @@ func newIndex(pic *picture.Picture) *index {
 		r := &pic.Regions[i]
 		x.regions[r.ID] = r
 		for _, lwp := range r.Threads {
-			if x.waits[lwp] == nil {
+			if w := x.waits[lwp]; w == nil || x.takesTask(w) {
 				x.atWork[r.ID]++
 			}
 		}

@@ -268,7 +268,8 @@ func (b *graphBuilder) addStartedTasks() {
 // or has just done so, and proceeds by itself.
 func (x *index) takesTask(w *picture.Wait) bool {
 	t := x.tasks[w.Task]
-	if w.Kind != picture.WaitBarrier || w.Asleep || t == nil || t.Kind != picture.TaskExplicit || t.Thread != w.Thread {
+	if w.Kind != picture.WaitBarrier || w.Asleep || t == nil || t.Kind != picture.TaskExplicit ||
+		t.Thread != w.Thread && t.State != picture.TaskCompleted {
 		return false
 	}
 	_, in := x.taskAtBarrier(w)

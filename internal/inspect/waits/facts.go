@@ -29,6 +29,8 @@ type gatherer struct {
 	handed   []uint64 // functions that threads have passed to the runtime; nil before the first use
 	mayHand  []uint64 // functions that they may have passed; nil before the first use
 	entered  []uint64 // functions on the stacks of threads; nil before the first use
+	// beforeEnd are the regions with a thread that does not wait for the region's end; nil before the first use.
+	beforeEnd map[picture.ID]bool
 }
 
 // lockKey identifies a lock: waits with the same key share one lock of the facts.
@@ -366,16 +368,20 @@ func (g *gatherer) addWakers() {
 		return w.Kind == picture.WaitCondition &&
 			w.address != 0
 	}) {
-		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.wakers()...),
-			Tasks: g.tasksThatMayRelease((*picture.Task).Pending, rtl.FamilyCondition)}
+		g.facts.Wakers = &picture.Candidates{
+			Threads: g.mayRelease(rtl.FamilyCondition),
+			Tasks:   g.tasksThatMayRelease((*picture.Task).Pending, rtl.FamilyCondition),
+		}
 	}
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
 	g.facts.EventMakers = g.eventMakers()
 	if !detached && len(g.facts.EventMakers) == 0 {
 		return
 	}
-	g.facts.Fulfillers = &picture.Candidates{Threads: append([]int{}, g.from.reach.fulfillers()...),
-		Tasks: g.tasksThatMayRelease((*picture.Task).Unbegun, rtl.FamilyEvent)}
+	g.facts.Fulfillers = &picture.Candidates{
+		Threads: g.mayRelease(rtl.FamilyEvent),
+		Tasks:   g.tasksThatMayRelease((*picture.Task).Unbegun, rtl.FamilyEvent),
+	}
 }
 
 // tasksThatMayRelease returns the tasks of a kind that may release a lock of a family when they are executed.

@@ -210,13 +210,41 @@ func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
 
 // joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
 func (g *gatherer) joiningMayRelease(family string) bool {
-	if !g.mayJoinTeam(g.waitsByThread()) {
-		return false
-	}
+	return len(g.joining(family)) > 0 || g.mayJoinTeam(g.waitsByThread()) && g.regionMayRelease(family)
+}
+
+// regionMayRelease reports whether the function of a region may release a lock of a family.
+func (g *gatherer) regionMayRelease(family string) bool {
 	_, ok := g.regionFunctionThat(func(entry uint64) bool {
 		return g.from.holders.flows.Program.FunctionMayRelease(entry, family)
 	})
 	return ok
+}
+
+// joining returns the threads that may be about to execute the function of their region, if that may release a lock of
+// a family.
+func (g *gatherer) joining(family string) []int {
+	waits := g.waitsByThread()
+	var out []int
+	for i := range g.pic.Tasks {
+		t := &g.pic.Tasks[i]
+		if t.Kind != picture.TaskImplicit || !g.mayBeginTask(t, waits) {
+			continue
+		}
+		known := t.Function != nil && t.Function.Address != nil
+		if known && g.from.reach.taskMayRelease(t, family) || !known && g.regionMayRelease(family) {
+			out = append(out, t.Thread)
+		}
+	}
+	return out
+}
+
+// mayRelease returns the threads that may come to a release of a lock of a family, by their code or by that of the
+// region which they join. It does not look at the lock, condition variable or event of the call.
+func (g *gatherer) mayRelease(family string) []int {
+	all := append(append([]int{}, g.from.reach.threads(family)...), g.joining(family)...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // waitsByThread returns the waits by the LWPs of their threads.
@@ -231,13 +259,19 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 // isBeforeRegionEnd reports whether a thread is in its implicit task of a region and does not wait for the
 // region's end. The runtime's record that all threads have arrived there is then about the previous region.
 func (g *gatherer) isBeforeRegionEnd(region picture.ID, waits map[int]*picture.Wait) bool {
-	return slices.ContainsFunc(g.pic.Threads, func(t picture.Thread) bool {
-		w := waits[t.LWP]
-		return t.Region == region && (w == nil || !w.EndOfRegion) &&
-			slices.ContainsFunc(g.pic.Tasks, func(task picture.Task) bool {
-				return task.ID == t.Task && task.Kind == picture.TaskImplicit
-			})
-	})
+	if g.beforeEnd == nil {
+		g.beforeEnd = map[picture.ID]bool{}
+		implicit := map[picture.ID]bool{}
+		for _, t := range g.pic.Tasks {
+			implicit[t.ID] = t.Kind == picture.TaskImplicit
+		}
+		for _, t := range g.pic.Threads {
+			if w := waits[t.LWP]; (w == nil || !w.EndOfRegion) && implicit[t.Task] {
+				g.beforeEnd[t.Region] = true
+			}
+		}
+	}
+	return g.beforeEnd[region]
 }
 
 // mayBeginTask reports whether a thread may be about to execute an implicit task. It is in no function of the

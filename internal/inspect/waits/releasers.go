@@ -23,13 +23,6 @@ type reach struct {
 	links  map[string]bool // by function: mayLink; nil before the first use
 }
 
-// wakers returns the LWPs of the threads that may wake waiters of a condition variable, by their code. It does not
-// look at the variable of the call.
-func (r *reach) wakers() []int { return r.threads(rtl.FamilyCondition) }
-
-// fulfillers returns the LWPs of the threads that may fulfil an event of any detached task, by their code.
-func (r *reach) fulfillers() []int { return r.threads(rtl.FamilyEvent) }
-
 // eventCalls returns the return addresses of the calls that make events of detached tasks, in a function on the stack
 // of a thread, or in the function of the task in which it waits, which has no frame after a tail call.
 func (r *reach) eventCalls(lwp int, t *picture.Task) []uint64 {

@@ -94,6 +94,18 @@ var campaigns = []campaign{
 		packages: []string{endToEnd + "report"},
 	},
 	{
+		name: "interleaved",
+		checks: "no look at a healthy program finds a hang while its threads are held at random instructions; each " +
+			"task that the runtime counts is listed",
+		needs: "gcc, clang; x86-64", time: "10 min",
+		options: []option{
+			{"rounds", "20", "rounds of 32 looks for each construct and compiler"}, seed,
+			{"construct", "", "only this construct of testdata/interleaved.c"}, keep,
+		},
+		tests:    []string{"TestInterleaved", "TestTakenTasks"},
+		packages: []string{endToEnd + "live"},
+	},
+	{
 		name:   "bugs",
 		checks: "the verdict names each bug that a small application can have, and a healthy build has none",
 		needs:  "compilers", time: "10 min",

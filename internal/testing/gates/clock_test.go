@@ -25,6 +25,8 @@ var clocks = map[string]string{
 	"internal/testing/e2e/live.killLooks":                     "kills at a random moment; every moment is right",
 	"internal/testing/e2e/live.lifetime":                      "how long the tool runs, to kill it",
 	"internal/testing/e2e/live.startShell":                    "a limit on a session that never ends",
+	"internal/testing/e2e/live.stepper.round":                 "others run for a while; every moment is right",
+	"internal/testing/e2e/live.stepper.step":                  "the poll for the end of a step; it may end later",
 	"internal/testing/e2e/server.TestStdioServerEndsWithPipe": "a limit on a server that never ends",
 	"internal/testing/e2e/server.dying":                       "leaves at a random moment; every moment is right",
 	"internal/testing/e2e/server.lying":                       "a bound on a client, which may be cut off",

@@ -118,7 +118,7 @@ func (b *graphBuilder) addReleasers(w *picture.Wait, l *picture.Lock, x *needs) 
 	h, ok := b.soleHolder(w, l, may)
 	h.Certainty = picture.Likely
 	if !h.Presumed {
-		h.Evidence += ", and no other thread's code may have it"
+		h.Evidence += placeAfter(", at ", h.AcquiredAt) + ", and no other thread's code may have it"
 	}
 	if ok && h.Thread == w.Thread {
 		own := *l
@@ -227,7 +227,8 @@ func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 //   - A waiter is in the very call that may have acquired the lock: more than one thread made that call, and any of
 //     them may have left the lock before. That does not hold if the holder is in that call again, for another lock. If
 //     the holder's call is unknown, each call that its code makes counts.
-//   - The code of a region acquires the lock, and some member of the team is at the end of the region.
+//   - The code of a region acquires the lock and may end without a release, and some member of the team is at the end
+//     of the region.
 //
 // None of them counts against the one thread that has the lock by the present values of the variables that its branches
 // have read; it may wait for the lock itself. The others that may hold it then wait for the lock, or like that thread
@@ -250,8 +251,7 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 		return picture.Holder{}, false
 	}
 	h := others[0]
-	if h.AcquiredAt != nil && h.AcquiredAt.Construct == "parallel" && anyAtEnd(b.facts.Waits, w.Region) ||
-		h.Released {
+	if h.Released || b.mayBeLeftAtEnd(h, w.Region) {
 		return picture.Holder{}, false
 	}
 	passed := func(at picture.Leak) bool {
@@ -343,6 +343,13 @@ func (b *graphBuilder) ownFrames(lwp int) []picture.Frame {
 		}
 	}
 	return own
+}
+
+// mayBeLeftAtEnd reports whether a thread at the end of a region may have left the lock that h may hold: the region's
+// code acquires it, and may end without a release.
+func (x *index) mayBeLeftAtEnd(h picture.Holder, region picture.ID) bool {
+	return h.AcquiredAt != nil && h.AcquiredAt.Construct == "parallel" && !h.ReleasedOnReturn &&
+		anyAtEnd(x.facts.Waits, region)
 }
 
 // anyAtEnd reports whether a thread waits at the end of a region.

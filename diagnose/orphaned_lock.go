@@ -377,7 +377,7 @@ func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) 
 // heldByWaiters returns the threads that may hold an orphaned lock if each of them waits for it, in another call than
 // the one by which it may have acquired it, and no other thread may release the lock. A lock that was left would need
 // a path out of the code that acquires it, and no such path is known. It returns nil if any thread may hold the lock
-// in another way, or may have left it at the end of the region that acquires it.
+// in another way, or if that code may return without a release: any thread may have left the lock there.
 func (d *orphans) heldByWaiters(o *orphan) []picture.Holder {
 	l := o.locks[0]
 	if len(o.locks) > 1 || !o.waits[0].Kind.Exclusive() || !onlyFailedChecks(l) || len(l.Holders) == 0 {
@@ -386,7 +386,7 @@ func (d *orphans) heldByWaiters(o *orphan) []picture.Holder {
 	waits := func(lwp int) bool { return slices.Contains(o.threads, lwp) }
 	if !allOf(l.MayRelease.Threads, waits) || !allOf(l.Holders, func(h picture.Holder) bool {
 		return waits(h.Thread) && d.lineAfterAcquisition(h) != 0 && !d.inCall(h.Thread, h.AcquiredAt) &&
-			(h.AcquiredAt.Construct != "parallel" || !anyAtEnd(d.facts.Waits, d.waits[h.Thread].Region))
+			h.ReleasedOnReturn
 	}) {
 		return nil
 	}

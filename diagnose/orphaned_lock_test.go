@@ -142,7 +142,8 @@ func TestSoleHolder(t *testing.T) {
 	at := func(line int) *picture.Frame { return &picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
 	may := func(lwps ...int) (out []picture.Holder) {
 		for _, lwp := range lwps {
-			h := picture.Holder{Thread: lwp, Certainty: picture.Possible, Evidence: "code", AcquiredAt: at(lwp)}
+			h := picture.Holder{Thread: lwp, Certainty: picture.Possible, Evidence: "code", AcquiredAt: at(lwp),
+				ReleasedOnReturn: true}
 			out = append(out, h)
 		}
 		return out
@@ -164,6 +165,23 @@ func TestSoleHolder(t *testing.T) {
 		})
 	}
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "lock l1, lock l2, which nobody", 1, 2)
+	// leaves are such holders whose code may return with the lock.
+	leaves := func(lwps ...int) []picture.Holder {
+		out := may(lwps...)
+		for i := range out {
+			out[i].ReleasedOnReturn = false
+		}
+		return out
+	}
+	// atEnd makes a thread wait for the only lock, which it may hold, while another is at the end of the region.
+	atEnd := func(holders []picture.Holder) func(scene) {
+		return itsOwn(1, func(s scene) {
+			holders[0].AcquiredAt.Construct = "parallel"
+			s.Facts.Locks[0].Holders, s.Facts.Locks[0].MayRelease = holders, &picture.Candidates{Threads: []int{1}}
+			s.arrived("b", 0x100, []int{2}, 1)
+			s.Facts.Waits[len(s.Facts.Waits)-1].EndOfRegion = true
+		})
+	}
 	check(t, []scenario{
 		{"each may have what the other waits for", 2, each(2, func(scene) {}),
 			[]want{likely(picture.VerdictDeadlock, "same order", "wait for each other", 1, 2)}},
@@ -178,6 +196,14 @@ func TestSoleHolder(t *testing.T) {
 		{"one of them has an element of an array that it needs again", 2, acrossTasks(false, may(1, 2)),
 			[]want{likely(picture.VerdictSelfDeadlock, "locks of an array in the order",
 				"two indices of an array of locks, say", 1, 2)}},
+		{"one of them has such an element, or a thread left it", 2, acrossTasks(false, leaves(1, 2)),
+			[]want{likely(picture.VerdictLockOrphaned, "release the lock", "lock l[1], which nobody", 1, 2)}},
+		{"a thread waits for what itself may have, and another has come to the end", 2, atEnd(may(1)),
+			[]want{likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1),
+				neverComplete(picture.Likely, 2)}},
+		{"and either may have left it", 2, atEnd(leaves(1)),
+			[]want{likely(picture.VerdictLockOrphaned, "release the lock", "l1, which nobody", 1),
+				neverComplete(picture.Likely, 2)}},
 		{"each of three may have what the others wait for", 3, three(func(scene) {}),
 			[]want{likely(picture.VerdictDeadlock, "same order", "which lock is not known", 1, 2, 3)}},
 		{"each of three locks has one possible holder", 3, itsOwn(3, func(s scene) {

@@ -261,8 +261,11 @@ type Holder struct {
 	Released bool `json:"released,omitempty" pb:"7"`
 	// Presumed is set for a possible holder that has acquired the lock if the variables that its branches read have not
 	// changed since.
-	Presumed bool   `json:"presumed,omitempty" pb:"8"`
-	Evidence string `json:"evidence" pb:"4"`
+	Presumed bool `json:"presumed,omitempty" pb:"8"`
+	// ReleasedOnReturn is set for a possible holder if the code that may have acquired the lock returns only after a
+	// release, by the form of the lock's address. So no thread that has left that code has the lock.
+	ReleasedOnReturn bool   `json:"released_on_return,omitempty" pb:"9"`
+	Evidence         string `json:"evidence" pb:"4"`
 }
 
 // SuspendedInParallel is the construct if the holder forked a parallel region, and executes its part of it.

@@ -46,6 +46,10 @@ type Holder struct {
 	// Presumed is set for a possible holder that has the lock if the variables that its branches read have not changed
 	// since.
 	Presumed bool
+
+	// ReleasedOnReturn is set for a possible holder if each path from the calls in Taken to a return of their function
+	// releases the lock, by the form of its address. So a thread that has returned from there does not have it.
+	ReleasedOnReturn bool
 }
 
 // Look answers questions about the threads of one stop. It is for one goroutine at a time.

@@ -236,15 +236,40 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	if c.thread.Frames[c.frame].Guess {
 		h.certainty = Possible
 	}
-	released := false
+	released, onReturn := false, false
 	if h.ok && h.certainty == Possible {
 		open := c.unpaired(h.taken)
 		if released = len(open) == 0; !released {
 			h.taken = open
 		}
+		like := func(before *flow.Point) []flow.CallSite {
+			return slices.DeleteFunc(slices.Clone(h.taken), func(s flow.CallSite) bool { return c.endsLike(s, before) })
+		}
+		if open := like(&c.at); len(open) > 0 {
+			h.taken = open
+		}
+		onReturn = len(h.taken) > 0 && len(like(nil)) == 0
 	}
 	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken),
-		Released: released, Presumed: presumed && !released}, h.ok
+		Released: released, Presumed: presumed && !released, ReleasedOnReturn: onReturn}, h.ok
+}
+
+// endsLike reports whether each path from a call that may have taken a lock releases it before the point, or if that is
+// nil, before a return of the function. The address of the released lock is computed in the same way, or neither
+// address can be followed: it may be another lock, if memory has changed between.
+func (c *candidate) endsLike(taken flow.CallSite, before *flow.Point) bool {
+	k := slices.Index(c.sites.site, taken.Index)
+	if k < 0 {
+		return false
+	}
+	lock, does := c.sites.effects[k], make([]flow.Effect, len(c.f.sites))
+	exact := slices.ContainsFunc(c.sites.effects, func(e effect) bool { return e.isSame(lock) && e.does.MayClears() })
+	for i, e := range c.sites.effects {
+		if e.isSame(lock) || e.looksLike(lock) && !exact {
+			does[c.sites.site[i]] = does[c.sites.site[i]].Join(e.does)
+		}
+	}
+	return c.f.flow.EndsInnermost(taken, does, before)
 }
 
 // unpaired removes from calls that may have taken a lock those that are always followed by a release of the same lock

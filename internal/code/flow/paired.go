@@ -101,3 +101,73 @@ func (f *Function) written(i int) (set uint64) {
 	}
 	return set
 }
+
+// maxOpen bounds the number of calls that an innermost count has open at once.
+const maxOpen = 8
+
+// EndsInnermost reports whether each path from the call at from ends the effect of that call before the point, or if
+// that is nil, before a return of the function. effects are those of the calls, by index; a call that ends an effect
+// ends the innermost one, as calls in brackets do.
+func (f *Function) EndsInnermost(from CallSite, effects []Effect, before *Point) bool {
+	f.ensureSolved()
+	now := -1
+	if before != nil {
+		at, ok := f.indexAt(*before)
+		if !ok {
+			return false
+		}
+		now = at
+	}
+	call, ok := f.instAt(from.PC)
+	if !ok || f.Indirect || effects[from.Index] != Sets || f.spend(len(f.insts)) != nil {
+		return false
+	}
+	first, ok := f.next(call)
+	if !ok {
+		return false
+	}
+	type visit struct{ inst, open int }
+	seen := map[visit]bool{}
+	work := []visit{{first, 1}}
+	for len(work) > 0 {
+		i, open := work[len(work)-1].inst, work[len(work)-1].open
+		work = work[:len(work)-1]
+		in := f.owner[i]
+		b := &f.blocks[in]
+		for ; i < b.last && open > 0; i++ {
+			if i == now {
+				return false
+			}
+			s, ok := f.siteOf[i]
+			if !ok {
+				continue
+			}
+			switch e := effects[s]; {
+			case e == NoEffect:
+			case e == NoReturn:
+				open = 0
+			case f.isBranch(i) || open == maxOpen: // a conditional call, or a loop of calls
+				return false
+			case e == Sets:
+				open++
+			case e == Clears:
+				open--
+			default:
+				return false
+			}
+		}
+		if open == 0 {
+			continue
+		}
+		if before == nil && f.isExit(b.last-1) {
+			return false
+		}
+		for _, n := range b.succ {
+			if v := (visit{f.blocks[n].first, open}); !f.never[edge{in, n}] && !seen[v] {
+				seen[v] = true
+				work = append(work, v)
+			}
+		}
+	}
+	return true
+}

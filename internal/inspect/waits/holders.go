@@ -139,7 +139,7 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
 	f, own := lh.flows.FrameOf(&lh.roster.ByLWP[h.Thread.ID].Thread, h.Frame)
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty], Released: h.Released,
-		Presumed: h.Presumed}
+		Presumed: h.Presumed, ReleasedOnReturn: h.ReleasedOnReturn}
 	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h, own)
 	taken := lh.acquisitionFrames(h.Taken, f.Module)
 	call := "its call"

@@ -5780,9 +5780,12 @@ type Holder struct {
 	Released bool `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
 	// Set for a possible holder that has acquired the lock if the variables that its branches read
 	// have not changed since.
-	Presumed      bool `protobuf:"varint,8,opt,name=presumed,proto3" json:"presumed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Presumed bool `protobuf:"varint,8,opt,name=presumed,proto3" json:"presumed,omitempty"`
+	// Set for a possible holder if the code that may have acquired the lock returns only after a
+	// release, by the form of the lock's address. So no thread that has left that code has the lock.
+	ReleasedOnReturn bool `protobuf:"varint,9,opt,name=released_on_return,json=releasedOnReturn,proto3" json:"released_on_return,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Holder) Reset() {
@@ -5867,6 +5870,13 @@ func (x *Holder) GetReleased() bool {
 func (x *Holder) GetPresumed() bool {
 	if x != nil {
 		return x.Presumed
+	}
+	return false
+}
+
+func (x *Holder) GetReleasedOnReturn() bool {
+	if x != nil {
+		return x.ReleasedOnReturn
 	}
 	return false
 }
@@ -12553,7 +12563,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"never_lock\x18\x14 \x01(\bR\tneverLock\x12\x16\n" +
 	"\x06shared\x18\x15 \x01(\bR\x06sharedB\n" +
 	"\n" +
-	"\b_waiting\"\xad\x02\n" +
+	"\b_waiting\"\xdb\x02\n" +
 	"\x06Holder\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
 	"\tcertainty\x18\x02 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12/\n" +
@@ -12563,7 +12573,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\fsuspended_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vsuspendedAt\x12!\n" +
 	"\fsuspended_in\x18\x06 \x01(\tR\vsuspendedIn\x12\x1a\n" +
 	"\breleased\x18\a \x01(\bR\breleased\x12\x1a\n" +
-	"\bpresumed\x18\b \x01(\bR\bpresumed\"\\\n" +
+	"\bpresumed\x18\b \x01(\bR\bpresumed\x12,\n" +
+	"\x12released_on_return\x18\t \x01(\bR\x10releasedOnReturn\"\\\n" +
 	"\n" +
 	"Candidates\x12\x18\n" +
 	"\athreads\x18\x01 \x03(\x03R\athreads\x12\x14\n" +

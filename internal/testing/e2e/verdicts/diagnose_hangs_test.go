@@ -192,6 +192,17 @@ func hangs() []expectation {
 			says: []string{"unless a variable that its branches read has changed since"},
 		}, strconv.Itoa(way), "1")...)
 	}
+	for way, says := range []string{"which it holds itself", "which it holds itself", "which it holds itself",
+		"which nobody will release"} {
+		kind := picture.VerdictSelfDeadlock
+		if way == 3 {
+			kind = picture.VerdictLockOrphaned
+		}
+		out = append(out, twins(expectation{
+			program: "verdict_lock_same", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, threads: 1,
+			kind: kind, waits: [][]string{{"lock pool[1]"}, nil}[way/3], says: []string{says},
+		}, strconv.Itoa(way), "1")...)
+	}
 	out = append(out, closedQueues()...)
 	out = append(out, twins(expectation{
 		program: "verdict_lock_rethrown", env: e2e.Asleep, threads: 2, only: "O2",

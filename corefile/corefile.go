@@ -220,6 +220,7 @@ func (c *Core) read(opts Options) error {
 		Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, Open: opts.Open, Memory: c.memory,
 	})
 	c.cache = pagecache.New(c.memory, &memory{core: c, mods: c.mods, wroteBack: hasWrittenMemory(c.regions)})
+	c.separateThreads()
 	c.setFileRights()
 	c.fillInfo()
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // Offsets in struct elf_prstatus, equal on all 64-bit Linux systems.
@@ -51,6 +52,18 @@ func (c *Core) readThreads(size int64) error {
 			size, fixTruncated)
 	}
 	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, fixNotCore)
+}
+
+// separateThreads removes the thread pointers of threads that have that of another one.
+func (c *Core) separateThreads() {
+	pointers := make([]uint64, len(c.threads))
+	for i := range c.threads {
+		pointers[i] = c.threads[i].regs.ThreadPointer
+	}
+	id := func(i int) uint64 { return c.threads[i].lwp }
+	for _, i := range c.mods.Borrowers(modules.SharedPointers(pointers), id) {
+		c.threads[i].regs.ThreadPointer = 0
+	}
 }
 
 // decodeThread decodes NT_PRSTATUS and the additional notes of aarch64.

@@ -62,9 +62,11 @@ type view struct {
 	p      *Process
 	mem    callbacks.Memory
 	roster func() (*roster, error) // waits until the list is complete
-	maps   []mapping
-	mods   *modules.Table
-	held   bool // the process is stopped during the answer
+	// separate is roster with the thread pointers of their own threads only.
+	separate func() (*roster, error)
+	maps     []mapping
+	mods     *modules.Table
+	held     bool // the process is stopped during the answer
 	// lacksVectors is set when the answer needs vector registers that only the next stop copies.
 	lacksVectors bool
 }
@@ -81,7 +83,32 @@ var (
 func (p *Process) newView(mem callbacks.Memory, threads func() (*roster, error)) *view {
 	v := &view{p: p, mem: mem, roster: threads}
 	v.maps, v.mods = p.lastLayout()
+	v.separate = sync.OnceValues(v.separateThreads)
 	return v
+}
+
+// separateThreads returns the list of threads, in which threads that have the thread pointer of another one have none.
+func (v *view) separateThreads() (*roster, error) {
+	all, err := v.roster()
+	if err != nil {
+		return nil, err
+	}
+	pointers := make([]uint64, len(all.threads))
+	for i := range all.threads {
+		pointers[i] = all.threads[i].regs.ThreadPointer
+	}
+	id := func(i int) uint64 { return uint64(v.p.insideID(int(all.threads[i].lwp))) }
+	shared := modules.SharedPointers(pointers)
+	if len(shared) == 0 {
+		return all, nil
+	}
+	var borrowers []int
+	v.p.tableMemory.runWith(v.mem, func() { borrowers = v.mods.Borrowers(shared, id) })
+	threads := slices.Clone(all.threads)
+	for _, i := range borrowers {
+		threads[i].regs.ThreadPointer = 0
+	}
+	return newRoster(threads), nil
 }
 
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
@@ -124,7 +151,7 @@ func (v *view) ThreadSymbol(t callbacks.ThreadID, name, file string) (a callback
 
 // threadPointer returns the thread pointer of an existing thread, by either kind of identifier.
 func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
-	all, err := v.roster()
+	all, err := v.separate()
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +176,7 @@ func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
 }
 
 func (v *view) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
-	all, err := v.roster()
+	all, err := v.separate()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +202,7 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)
 	}
-	all, err := v.roster()
+	all, err := v.separate()
 	if err != nil {
 		return callbacks.Registers{}, err
 	}
@@ -196,7 +223,7 @@ func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
 	if _, err := v.Registers(t); err != nil {
 		return nil, err
 	}
-	all, err := v.roster()
+	all, err := v.separate()
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,10 @@ var blockLayouts = map[callbacks.Arch]blockLayout{
 	callbacks.ArchAArch64: {list: 192, tid: 208, align: 16},
 }
 
+// muslThreadID is the offset of the thread id in struct pthread of musl 1.2, where pthread_t is known without the size
+// of that structure.
+var muslThreadID = map[callbacks.Arch]uint64{callbacks.ArchX86_64: 48}
+
 const (
 	// blockSize is an upper bound of the size of struct pthread, in bytes; pthread_join waits on a
 	// field of it.

@@ -111,6 +111,21 @@ func (l ThreadLists) ThreadID(mem callbacks.Memory, pthread uint64) (uint64, err
 	return uint64(max(int32(tid), 0)), nil
 }
 
+// ThreadIDOffsets returns the possible offsets of a thread's id in its control block: that of the C library's
+// description, else those of the known C libraries.
+func ThreadIDOffsets(s Source, a callbacks.Arch) []uint64 {
+	if d, err := describe(s, "_thread_db_pthread_tid"); err == nil && d.offset < maxBlock {
+		return []uint64{d.offset}
+	}
+	var out []uint64
+	for _, at := range []uint64{blockLayouts[a].tid, muslThreadID[a]} {
+		if at != 0 {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
 // Running lists threads of a running program, in which they start and end. The lists may end early or lead
 // astray, so each is left after limit steps, and the threads found until then count.
 func (l ThreadLists) Running(mem callbacks.Memory, limit int) []Thread {

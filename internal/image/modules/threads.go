@@ -3,6 +3,7 @@ package modules
 import (
 	"debug/elf"
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
@@ -94,6 +95,59 @@ func (t *Table) LWP(pthread uint64) (uint64, error) {
 		return 0, err
 	}
 	return l.ThreadID(t.facts.Memory, pthread)
+}
+
+// SharedPointers returns, by thread pointer, the indices of threads that have the same; 0 is an unknown one.
+func SharedPointers(pointers []uint64) map[uint64][]int {
+	first := make(map[uint64]int, len(pointers))
+	var shared map[uint64][]int
+	for i, tp := range pointers {
+		j, twice := first[tp]
+		switch {
+		case tp == 0:
+		case !twice:
+			first[tp] = i
+		case shared == nil:
+			shared = map[uint64][]int{tp: {j, i}}
+		case shared[tp] == nil:
+			shared[tp] = []int{j, i}
+		default:
+			shared[tp] = append(shared[tp], i)
+		}
+	}
+	return shared
+}
+
+// Borrowers returns the indices of the threads that execute with the control block of another one: clone made them
+// without CLONE_SETTLS, so that they have its thread pointer. shared are threads by their thread pointer, and id
+// returns the C library's id of a thread. If no thread of a group has the id that is in its block, the owner is
+// unknown, and the group is left out.
+func (t *Table) Borrowers(shared map[uint64][]int, id func(i int) uint64) (out []int) {
+	for tp, group := range shared {
+		if owner, ok := t.blockOwner(tp, group, id); ok {
+			out = append(out, slices.DeleteFunc(group, func(i int) bool { return i == owner })...)
+		}
+	}
+	return out
+}
+
+// blockOwner returns the one of some threads whose id is in the control block at a thread pointer.
+func (t *Table) blockOwner(tp uint64, group []int, id func(i int) uint64) (owner int, ok bool) {
+	block, err := t.Pthread(tp)
+	if err != nil {
+		return 0, false
+	}
+	for _, at := range libc.ThreadIDOffsets(t, t.facts.Arch) {
+		var b [4]byte
+		if t.facts.Memory.ReadMemory(callbacks.Addr(block+at), b[:]) != nil {
+			continue
+		}
+		i := slices.IndexFunc(group, func(i int) bool { return id(i) == callbacks.Word(b[:]) })
+		if i >= 0 {
+			return group[i], true
+		}
+	}
+	return 0, false
 }
 
 // Constant reads the first n bytes of a constant of the C library from the file of its module: the library, its

@@ -68,7 +68,7 @@ func programs() []string {
 	return []string{
 		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
 		"nest_lock",
-		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup",
+		"nested", "ordered", "pthreads", "cloned", "reduction", "roots", "serialized_nested", "spinning", "taskgroup",
 		"tasks_deps",
 		"tasks_queued", "taskwait", "cxx_lambda", "fortran_barrier", "cxx_locks", "fortran_nested",
 	}

@@ -19,7 +19,7 @@ var Situations = []struct {
 	{Program: "ordered"}, {Program: "reduction"}, {Program: "taskwait"}, {Program: "taskgroup"},
 	{Program: "tasks_queued"}, {Program: "tasks_deps"}, {Program: "nested"}, {Program: "serialized_nested"},
 	{Program: "roots"}, {Program: "jumped"}, {Program: "pthreads"}, {Program: "teams"}, {Program: "idle"},
-	{Program: "hidden_helper"},
+	{Program: "hidden_helper"}, {Program: "cloned"},
 	{Program: "crash_task", Segv: true}, {Program: "crash_before"}, {Program: "crash_forming"},
 	{Program: "cxx_lambda"}, {Program: "fortran_barrier"}, {Program: "cxx_locks"},
 	{Program: "fortran_nested", Debug: true},

@@ -27,6 +27,7 @@ var situations = []struct {
 	{program: "crash_task", threads: 2, lwps: 2, regions: 2, tasks: 1},
 	{program: "critical", threads: 5, lwps: 5, regions: 2},
 	{program: "cxx_lambda", threads: 2, lwps: 2, regions: 2, tasks: 1},
+	{program: "cloned", threads: 4, lwps: 4, regions: 2},
 	{program: "cxx_locks", threads: 4, lwps: 4, regions: 2},
 	{program: "fortran_barrier", threads: 3, lwps: 3, regions: 2},
 	{program: "fortran_nested", threads: 4, lwps: 4, regions: 3},

@@ -63,7 +63,8 @@ func (v gompLive) supportRow(t *testing.T) omptest.SupportPart {
 
 // fewSituations returns the programs with the most different pictures.
 func fewSituations() []string {
-	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads"}
+	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads",
+		"cloned"}
 }
 
 // spinnable returns the programs that know when their threads are in place even if no thread sleeps.

@@ -1,12 +1,12 @@
 /* A deadlock of an ordered loop and a lock that iterations acquire under a condition in memory: thread 1 has the lock
  * and waits for its turn; it is the turn of thread 0, which wants the lock. "0", "1": healthy, thread 0 does not want
  * it, and works before its turn. "1": no deadlock, the condition of iteration 1 has changed before the release, so that
- * thread 1 left the lock; it waits for its turn in an iteration that does not want the lock. */
+ * thread 1 left the lock; it waits for its turn in an iteration that does not want it. Third argument 1: inlined. */
 #include "truth.h"
 
 static omp_lock_t book;
 static volatile int held, sum, wants[8];
-static long way, healthy;
+static long way, healthy, inlined;
 
 static void *look(void *n) {
   truth_await((int)(long)n);
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void note(int i) {
     TRUTH_WAIT("wait_ordered", 0, 0);
 }
 
-__attribute__((noinline)) static void iterate(int i) {
+__attribute__((always_inline)) static inline void iterate(int i) {
   if (wants[i])
     omp_set_lock(&book);
   note(i);
@@ -37,11 +37,14 @@ __attribute__((noinline)) static void iterate(int i) {
     omp_unset_lock(&book);
 }
 
+__attribute__((noinline)) static void iterate_apart(int i) { iterate(i); }
+
 int main(int argc, char **argv) {
   pthread_t observer;
   truth_init(argc, argv, __FILE__);
   way = truth_arg(argc, argv, 1, 0);
   healthy = truth_arg(argc, argv, 2, 0);
+  inlined = truth_arg(argc, argv, 3, 0);
   omp_init_lock(&book);
   wants[0] = way == 0 && !healthy;
   wants[1] = wants[2] = 1;
@@ -53,7 +56,10 @@ int main(int argc, char **argv) {
       truth_until(&held);
       TRUTH_WAIT("wait_lock", &book, 0);
     }
-    iterate(i);
+    if (inlined)
+      iterate(i);
+    else
+      iterate_apart(i);
   }
   return 0;
 }

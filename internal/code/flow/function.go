@@ -461,6 +461,11 @@ func (g *graph) buildCFG() {
 			entered[s] = entered[s] || b == 0 || !g.isPadding(b)
 		}
 	}
+	for b, ok := range entered {
+		if !ok && g.isPadding(b) { // it is between jumps, and is never executed
+			g.blocks[b].succ = nil
+		}
+	}
 	g.linkUnreached(entered)
 }
 

@@ -2,6 +2,7 @@ package generated
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -271,10 +272,14 @@ func (j judge) explained() {
 }
 
 // byHandler reports whether a wait of the root could end by a signal's handler, which may set a flag or post a
-// semaphore. If the program has set a handler, or if that is unknown, as in a core, the tool rightly says that it does
-// not know.
+// semaphore: the wait itself, or that of another thread, whose code may then release the lock that the root waits for.
+// If the program has set a handler, or if that is unknown, as in a core, the tool rightly says that it does not know.
 func (j judge) byHandler(root []int) bool {
-	return slices.ContainsFunc(root, j.polls) && (j.core || j.program.hasKind(Interrupt))
+	posted := slices.ContainsFunc(root, j.polls)
+	if slices.ContainsFunc(root, func(lwp int) bool { return j.all[lwp].top().exclusive() }) {
+		posted = slices.ContainsFunc(slices.Collect(maps.Keys(j.all)), j.polls)
+	}
+	return posted && (j.core || j.program.hasKind(Interrupt))
 }
 
 // polls reports whether a thread waits for a flag or a semaphore.

@@ -201,10 +201,12 @@ func (b *graphBuilder) addSignallers() {
 	}
 }
 
-// addConditionNeeds adds the threads and the tasks that may wake the waiter, by their code: one of them must.
+// addConditionNeeds adds the threads and the tasks that may wake the waiter, by their code: one of them must. That code
+// does not show which of the C++ library's objects it wakes.
 func (b *graphBuilder) addConditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
-	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated {
+	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated ||
+		sleepingClassOf(b.frames(w.Thread)) != nil {
 		return
 	}
 	among := 0

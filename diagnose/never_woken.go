@@ -125,9 +125,9 @@ func (s *sleepers) isNeverWoken(w *picture.Wait) bool {
 func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Verdict {
 	row := w.Kind.Traits()
 	what, call, fix := phrase.Awaited(d.waitTarget(w)), row.WakeCall, row.WakeFix
-	if s := sleepingClassOf(d.frames(w.Thread)); s != nil && w.Kind == picture.WaitFutex {
-		call, fix = "", s.fix
-		if strings.HasPrefix(d.waitTarget(w).Name, "__") { // the library's own: other objects use the same word
+	if s := sleepingClassOf(d.frames(w.Thread)); s != nil && awaitsLibrary(w) {
+		fix = s.fix
+		if isOfLibrary(d.waitTarget(w).Name) { // other objects use the same word
 			what = s.name
 		} else {
 			what = s.name + " (" + what + ")"
@@ -145,6 +145,10 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	if len(lwps) == 1 {
 		sleep = "It sleeps"
 	}
+	repeated := w.Kind == picture.WaitFutex && w.Evidence != ""
+	if repeated {
+		sleep = strings.Replace(sleep, "sleep", "wait", 1)
+	}
 	v.Explanation = fmt.Sprintf("%s without a time limit. Every other %s sleeps in the same way, or waits for one "+
 		"that does.", sleep, who)
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
@@ -156,7 +160,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	if len(lwps) == 1 {
 		explainHandler(d.index, &v, w, what)
 	}
-	if w.Kind == picture.WaitThreads {
+	if w.Kind == picture.WaitThreads || repeated {
 		v.Evidence = append(v.Evidence, w.Evidence)
 	}
 	others := otherWakers(d, w, lwps)
@@ -188,6 +192,16 @@ func otherWakers(d *dependencies, w *picture.Wait, lwps []int) []int {
 		return nil // any code may end it
 	}
 	return slices.DeleteFunc(slices.Clone(c.Threads), func(lwp int) bool { return slices.Contains(lwps, lwp) })
+}
+
+// awaitsLibrary reports whether a thread waits for memory that the C++ library may wait for in its own classes.
+func awaitsLibrary(w *picture.Wait) bool {
+	return w.Kind == picture.WaitFutex || w.Kind == picture.WaitCondition
+}
+
+// isOfLibrary reports whether a variable is the C++ library's own.
+func isOfLibrary(name string) bool {
+	return strings.HasPrefix(name, "__") || strings.HasPrefix(name, "std::")
 }
 
 // sleepingClass is a class of C++'s standard library with member functions that sleep on a word of memory.

@@ -111,9 +111,9 @@ func arm64NumberBefore(mem callbacks.Memory, at uint64) (int64, bool) {
 }
 
 // ContinuedCall returns the registers of a thread that continues an interrupted call by restart_syscall, or is about
-// to, as if it were in that call: its arguments are still in the registers, and the code before the PC shows its
-// number. It is not ok for a futex wait that is about to continue although the word has changed. It is never ok on
-// aarch64.
+// to, as if it were in that call: its arguments are still in the registers. The code before the PC shows its number,
+// or the arguments do, where the number was one of them (syscall of the C library). It is not ok for a futex wait that
+// is about to continue although the word has changed. It is never ok on aarch64.
 func ContinuedCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
 	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 {
 		return callbacks.Registers{}, false
@@ -132,13 +132,27 @@ func ContinuedCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.R
 		if mem.ReadMemory(callbacks.Addr(in.PC()-SyscallCode), code[:]) != nil {
 			return callbacks.Registers{}, false
 		}
-		number, ok := SyscallBefore(&in, code[:])
-		if !ok {
+		number, known := SyscallBefore(&in, code[:])
+		switch {
+		case known:
+			in.Syscall = number
+		case isLimitedWait(in, mem):
+			in.Syscall = x86Futex
+		default:
 			return callbacks.Registers{}, false
 		}
-		in.Syscall = number
 	}
 	return in, inside || !blocks(&in) || isUnchanged(&in, mem)
+}
+
+// isLimitedWait reports whether the registers of a call on x86-64 can only be those of a futex wait with a time limit:
+// the operation has the flag of private futexes, the word has the expected value, and the limit is a time.
+func isLimitedWait(r callbacks.Registers, mem callbacks.Memory) bool {
+	const nanoseconds = 1_000_000_000
+	var limit [16]byte
+	r.Syscall = x86Futex
+	return HasLimit(&r) && r.SyscallArgs[1]&futexPrivate != 0 && isUnchanged(&r, mem) &&
+		mem.ReadMemory(callbacks.Addr(r.SyscallArgs[3]), limit[:]) == nil && callbacks.Word(limit[8:]) < nanoseconds
 }
 
 // isAtSyscall reports whether the next instruction of a thread is a system call.

@@ -168,6 +168,40 @@ func TestContinuedCall(t *testing.T) {
 	}
 }
 
+// TestContinuedCallByArguments finds a futex wait that a thread continues in the C library's syscall, whose code does
+// not show the number. Arguments that another call can have are not taken for those of a futex.
+func TestContinuedCallByArguments(t *testing.T) {
+	const pc, word, limit, later = 0x1000, 0x2000, 0x2010, 0x2028
+	mem := twoPlaces{codeAt{at: pc - SyscallCode, code: make([]byte, SyscallCode)},
+		codeAt{at: word, code: make([]byte, 64)}}
+	copy(mem[0].code[SyscallCode-2:], []byte{0x0f, 0x05})
+	mem[1].code[0], mem[1].code[limit-word] = 7, 2
+	binary.LittleEndian.PutUint64(mem[1].code[later+8-word:], 1_000_000_000)
+	for name, c := range map[string]struct {
+		args [4]uint64
+		ok   bool
+	}{
+		"private":              {[4]uint64{word, 128, 7, limit}, true},
+		"until a time":         {[4]uint64{word, 128 | 9, 7, limit}, true},
+		"the word changed":     {[4]uint64{word, 128, 8, limit}, false},
+		"shared":               {[4]uint64{word, 0, 7, limit}, false},
+		"no time":              {[4]uint64{word, 128, 7, later}, false},
+		"no limit":             {[4]uint64{word, 128, 7, 0}, false},
+		"an address elsewhere": {[4]uint64{word, 128, 7, 0x9000}, false},
+		"a clock":              {[4]uint64{1, 0, limit, limit}, false},
+		"poll":                 {[4]uint64{word, 2, 7, limit}, false},
+	} {
+		r := callbacks.Registers{Arch: callbacks.ArchX86_64, Syscall: 219,
+			SyscallArgs: [6]uint64{c.args[0], c.args[1], c.args[2], c.args[3]}}
+		r.Set(0, ^uint64(515))
+		r.SetPC(pc)
+		got, ok := ContinuedCall(&r, mem)
+		if at, waits := IsFutexWait(&got); ok != c.ok || ok && (!waits || at.Offset != word) {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
+	}
+}
+
 // TestAsleep distinguishes calls in which a thread sleeps from those that a stop interrupts at work.
 func TestAsleep(t *testing.T) {
 	for number, want := range map[int64]bool{

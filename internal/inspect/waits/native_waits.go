@@ -318,43 +318,25 @@ func (nw *nativeWaits) futexWait(n *teams.Thread, futex uint64, word uint32) (wa
 	if !n.CalledByProgram() {
 		return wait{}, false
 	}
-	return wait{
+	w := wait{
 		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.PlaceName(futex)},
 		address: futex, variable: futex, timed: nw.isTimed(n, word) && !nw.isAtLatch(n, word),
-	}, true
-}
-
-// isAtLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero. It may have been counted
-// down since, which wakes no thread.
-func (nw *nativeWaits) isAtLatch(n *teams.Thread, word uint32) bool {
-	regs := n.Registers()
-	slept := uint32(regs.SyscallArgs[2])
-	if int32(word) <= 0 || word >= slept || nw.isTimed(n, slept) {
-		return false
 	}
-	st := n.Stack()
-	for i := range st.Frames {
-		if st.Kinds[i] == stacks.KindSystem {
-			continue
-		}
-		for _, f := range nw.code.FramesWithConstruct(st.Frames[i], st.Kinds[i]) {
-			switch {
-			case !stacks.InLibraryHeader(f):
-				return false
-			case filepath.Base(f.File) == "latch", strings.Contains(f.Function, "std::latch::"):
-				return true
-			}
-		}
+	if !w.timed && arch.HasLimit(n.Registers()) {
+		w.Evidence = repeatedWait
 	}
-	return false
+	return w, true
 }
 
 // isTimed reports whether the wait of n may end without another thread of its process: it has a time limit, or the
 // word on which it sleeps has changed, as it does before a thread is woken.
 func (nw *nativeWaits) isTimed(n *teams.Thread, word uint32) bool {
-	regs := n.Registers()
+	regs := *n.Registers()
 	private := !nw.spins.isShared(regs.SyscallArgs[0])
-	return !arch.EndlessWait(regs, private) || uint32(regs.SyscallArgs[2]) != word
+	if arch.HasLimit(&regs) && nw.repeatsWait(n) {
+		regs.SyscallArgs[3] = 0
+	}
+	return !arch.EndlessWait(&regs, private) || uint32(regs.SyscallArgs[2]) != word
 }
 
 // mpiWait returns the wait of n in a function of MPI.

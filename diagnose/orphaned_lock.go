@@ -364,12 +364,13 @@ func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) 
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(threads))
 	v.Explanation = d.waitsText(threads, " waits for ") + ". Each of these locks is held. By the code, only " +
 		"threads that wait for another of them can hold it; which thread holds which lock is not known."
+	v.Fix = locksFix + "; also release them on every path out of the code that acquires them"
 	if known {
+		v.Fix = locksFix
 		v.Explanation = phrase.Clauses(pairs, maxNamed, len(pairs)) + ". By the code of all threads, no other " +
 			"thread may hold these locks."
 		evidence = nil
 	}
-	v.Fix = locksFix
 	v.Evidence = append(evidence, "all threads whose code may still release these locks wait for others of them")
 	return v
 }

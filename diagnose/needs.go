@@ -205,7 +205,7 @@ func (b *graphBuilder) addSignallers() {
 // does not show which of the C++ library's objects it wakes.
 func (b *graphBuilder) addConditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
-	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated ||
+	if !w.Asleep || w.Address == nil || c == nil || c.Incomplete || b.facts.TasksTruncated ||
 		sleepingClassOf(b.frames(w.Thread)) != nil {
 		return
 	}

@@ -51,11 +51,21 @@ func findSleepers(d *dependencies) *sleepers {
 	return s
 }
 
-// endsByItself reports whether the loop of a thread may end, or help others, although no thread of the process is at
-// work: a signal's handler, or another process, may write the memory that it reads, or it writes memory itself.
+// endsByItself reports whether the wait of a thread may end, or the thread may help others, although no thread of the
+// process is at work: the handler of a signal may wake it, or another process may write the memory that its loop reads,
+// or the loop writes memory itself.
 func endsByItself(d *dependencies, w *picture.Wait) bool {
-	l := d.locks[w.Thread]
-	return w.Kind == picture.WaitFlag && (l == nil || l.MayRelease == nil || l.MayRelease.Incomplete)
+	switch l := d.locks[w.Thread]; w.Kind {
+	case picture.WaitFlag:
+		return l == nil || l.MayRelease == nil || l.MayRelease.Incomplete
+	case picture.WaitSemaphore:
+		return l != nil && l.MayRelease != nil && l.MayRelease.Incomplete
+	case picture.WaitCondition:
+		return d.facts.Wakers != nil && d.facts.Wakers.Incomplete
+	case picture.WaitFutex:
+		return d.facts.Handled && mayHandlerWake(d.frames(w.Thread))
+	}
+	return false
 }
 
 // findNeverWoken finds threads of parallel regions that sleep until another thread wakes them, where all threads that
@@ -194,6 +204,13 @@ func otherWakers(d *dependencies, w *picture.Wait, lwps []int) []int {
 	return slices.DeleteFunc(slices.Clone(c.Threads), func(lwp int) bool { return slices.Contains(lwps, lwp) })
 }
 
+// mayHandlerWake reports whether the handler of a signal may wake a thread that sleeps on a word, by its frames: it may
+// change and notify atomic variables, but must not come to a barrier or set a promise.
+func mayHandlerWake(fs []picture.Frame) bool {
+	s := sleepingClassOf(fs)
+	return s == nil || !s.unsafe
+}
+
 // awaitsLibrary reports whether a thread waits for memory that the C++ library may wait for in its own classes.
 func awaitsLibrary(w *picture.Wait) bool {
 	return w.Kind == picture.WaitFutex || w.Kind == picture.WaitCondition
@@ -210,6 +227,7 @@ type sleepingClass struct {
 	prefixes []string // of the names of its member functions
 	name     string
 	fix      string
+	unsafe   bool // a handler of a signal must not use it
 }
 
 // sleepingClasses are the classes of GNU's and LLVM's libraries.
@@ -217,15 +235,16 @@ var sleepingClasses = [...]sleepingClass{
 	{
 		"latch", []string{"std::latch::", "std::__1::latch::"}, "a std::latch",
 		"count the latch down as often as it was initialized for: a team may have fewer threads than were requested",
+		false,
 	},
 	{
 		"barrier", []string{"std::barrier<", "std::__1::barrier<"}, "a std::barrier",
 		"initialize the barrier for as many threads as come to it: a team may have fewer than were requested, " +
-			"and every one of them must reach it, or leave it by arrive_and_drop",
+			"and every one of them must reach it, or leave it by arrive_and_drop", true,
 	},
 	{
 		"semaphore", []string{"std::counting_semaphore<", "std::__1::counting_semaphore<"}, "a std::counting_semaphore",
-		"release the semaphore once for each time that it is acquired, on every path",
+		"release the semaphore once for each time that it is acquired, on every path", false,
 	},
 	{
 		"", []string{
@@ -233,13 +252,13 @@ var sleepingClasses = [...]sleepingClass{
 			"std::__1::future<", "std::__1::shared_future<",
 		}, "a std::future",
 		"give each promise a value or an exception (set_value, set_exception) on every path, before its thread waits " +
-			"for another one",
+			"for another one", true,
 	},
 	{
 		"", []string{
 			"std::atomic<", "std::atomic_flag::", "std::__atomic_base<", "std::atomic_ref<", "std::__1::atomic<",
 		}, "a std::atomic",
-		"store the value before notify_one or notify_all, and notify all who wait",
+		"store the value before notify_one or notify_all, and notify all who wait", false,
 	},
 }
 

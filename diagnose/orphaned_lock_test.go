@@ -205,7 +205,8 @@ func TestSoleHolder(t *testing.T) {
 			[]want{likely(picture.VerdictLockOrphaned, "release the lock", "l1, which nobody", 1),
 				neverComplete(picture.Likely, 2)}},
 		{"each of three may have what the others wait for", 3, three(func(scene) {}),
-			[]want{likely(picture.VerdictDeadlock, "also release them on every path", "which lock is not known", 1, 2, 3)}},
+			[]want{likely(picture.VerdictDeadlock, "also release them on every path", "which lock is not known",
+				1, 2, 3)}},
 		{"each of three locks has one possible holder", 3, itsOwn(3, func(s scene) {
 			for i := range s.Facts.Locks {
 				s.Facts.Locks[i].Holders = may((i+1)%3 + 1)

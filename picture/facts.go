@@ -28,7 +28,9 @@ type Facts struct {
 	// in them is not being executed.
 	StacksComplete bool `json:"stacks_complete" pb:"7"`
 	// Fibers are unset if no thread runs fibers.
-	Fibers         *Fibers       `json:"fibers,omitempty" pb:"20"`
+	Fibers *Fibers `json:"fibers,omitempty" pb:"20"`
+	// Handled is set if a thread sleeps on a word of memory, and a signal handler may be installed, which may wake it.
+	Handled        bool          `json:"handled,omitempty" pb:"22"`
 	TasksTruncated bool          `json:"tasks_truncated,omitempty" pb:"8"` // the program has more tasks than the picture
 	LostThreads    []LostThreads `json:"lost_threads,omitempty" pb:"9"`
 	// ForkedAt is the call of fork that made the process, if its one thread is still in the function that called it.

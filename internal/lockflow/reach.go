@@ -89,6 +89,8 @@ type reach struct {
 	locks  families // families for which it may call a function with a known effect
 	may    families // families on which it may have an unknown effect
 	surely families // families on which it has an unknown effect, whatever its values are
+	// handled are families that functions use whose addresses it has where it sets handlers of signals.
+	handled families
 }
 
 // settles reports whether r is a complete answer for a family: no function has a known effect on a lock of it, and
@@ -131,8 +133,10 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 		return reach{locks: allFamilies, may: allFamilies}
 	}
 	var out reach
+	sets := false
 	for i := range o.calls {
 		out = out.union(reachOf(&o.calls[i], callee))
+		sets = sets || rtl.SetsHandler(o.calls[i].Name)
 	}
 	for i := range o.named {
 		r := reachOf(&o.named[i], callee)
@@ -141,6 +145,9 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	for _, entry := range o.functions {
 		r := callee(entry)
 		out.locks, out.may = out.locks|r.locks, out.may|r.may|r.locks
+		if sets {
+			out.handled |= r.locks
+		}
 	}
 	if o.indirect || len(o.byMemory) > 0 {
 		out.may, out.surely = allFamilies, allFamilies
@@ -156,7 +163,7 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 
 // union returns the reach of a function with the effects of both.
 func (r reach) union(o reach) reach {
-	return reach{r.locks | o.locks, r.may | o.may, r.surely | o.surely}
+	return reach{r.locks | o.locks, r.may | o.may, r.surely | o.surely, r.handled | o.handled}
 }
 
 // reachOf returns the reach of the call at s.

@@ -284,6 +284,15 @@ func (p *Program) NamesLocks(t *Thread, family string) bool {
 	})
 }
 
+// HandlersUse reports whether a function on a thread's stack, or one that it calls, sets a handler of a signal that
+// comes to a call on locks of a family.
+func (p *Program) HandlersUse(t *Thread, family string) bool {
+	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
+		f := p.frameFunction(&fr)
+		return f != nil && p.reaches.SummaryOf(f.entry).handled&familySet(family) != 0
+	})
+}
+
 // FunctionMayRelease reports whether the function that starts at entry may release a lock of a family.
 func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
 	return p.releases.SummaryOf(entry)&familySet(family) != 0

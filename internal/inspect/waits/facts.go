@@ -369,10 +369,13 @@ func (g *gatherer) addWakers() {
 			w.address != 0
 	}) {
 		g.facts.Wakers = &picture.Candidates{
-			Threads: g.mayRelease(rtl.FamilyCondition),
-			Tasks:   g.tasksThatMayRelease((*picture.Task).Pending, rtl.FamilyCondition),
+			Threads:    g.mayRelease(rtl.FamilyCondition),
+			Tasks:      g.tasksThatMayRelease((*picture.Task).Pending, rtl.FamilyCondition),
+			Incomplete: g.from.reach.hasHandlers() && g.from.reach.handlersUse(rtl.FamilyCondition),
 		}
 	}
+	g.facts.Handled = slices.ContainsFunc(g.waits, func(w wait) bool { return w.Kind == picture.WaitFutex }) &&
+		g.from.reach.hasHandlers()
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
 	g.facts.EventMakers = g.eventMakers()
 	if !detached && len(g.facts.EventMakers) == 0 {

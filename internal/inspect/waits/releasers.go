@@ -100,6 +100,13 @@ func (r *reach) handlerMayPost() bool { return r.hasHandlersWith("sem_post") }
 // hasHandlers reports whether a signal handler may be set.
 func (r *reach) hasHandlers() bool { return r.hasHandlersWith("") }
 
+// handlersUse reports whether code on a stack sets a handler of a signal that comes to a call on locks of a family.
+func (r *reach) handlersUse(family string) bool {
+	return slices.ContainsFunc(r.roster.All, func(n *teams.Thread) bool {
+		return n.LWP != 0 && r.flows.Program.HandlersUse(r.flows.Thread(&n.Thread), family)
+	})
+}
+
 // hasHandlersWith reports whether code on a stack is linked with a function that sets signal handlers and, if with
 // is not empty, with that function.
 func (r *reach) hasHandlersWith(with string) bool {

@@ -234,10 +234,18 @@ func Interposes(name string) bool {
 	return ok && slices.ContainsFunc(lockPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// HandlerSetters returns the C library's functions that set signal handlers.
-func HandlerSetters() []string {
-	return []string{"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset",
-		"timer_create"}
+// handlerSetters are the C library's functions that set signal handlers.
+var handlerSetters = []string{
+	"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset",
+}
+
+// HandlerSetters returns the C library's functions that set signal handlers, or functions for timers.
+func HandlerSetters() []string { return append([]string{"timer_create"}, handlerSetters...) }
+
+// SetsHandler reports whether the named function sets signal handlers.
+func SetsHandler(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(handlerSetters, name)
 }
 
 // stackSwitches lists functions of the C library and of Boost that continue on another stack, in code that their caller

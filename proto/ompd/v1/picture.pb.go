@@ -5034,8 +5034,11 @@ type Facts struct {
 	// it.
 	ForkedAt *Frame `protobuf:"bytes,19,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
 	// Unset if no thread runs fibers.
-	Fibers        *Fibers    `protobuf:"bytes,20,opt,name=fibers,proto3" json:"fibers,omitempty"`
-	Overruns      []*Overrun `protobuf:"bytes,21,rep,name=overruns,proto3" json:"overruns,omitempty"`
+	Fibers   *Fibers    `protobuf:"bytes,20,opt,name=fibers,proto3" json:"fibers,omitempty"`
+	Overruns []*Overrun `protobuf:"bytes,21,rep,name=overruns,proto3" json:"overruns,omitempty"`
+	// Set if a thread sleeps on a word of memory, and a signal handler may be installed, which may
+	// wake it.
+	Handled       bool `protobuf:"varint,22,opt,name=handled,proto3" json:"handled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5215,6 +5218,13 @@ func (x *Facts) GetOverruns() []*Overrun {
 		return x.Overruns
 	}
 	return nil
+}
+
+func (x *Facts) GetHandled() bool {
+	if x != nil {
+		return x.Handled
+	}
+	return false
 }
 
 // Wait is the wait of one thread.
@@ -12473,7 +12483,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x14.ompd.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
-	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xa0\a\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xba\a\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -12500,7 +12510,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
 	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\x12'\n" +
 	"\x06fibers\x18\x14 \x01(\v2\x0f.ompd.v1.FibersR\x06fibers\x12,\n" +
-	"\boverruns\x18\x15 \x03(\v2\x10.ompd.v1.OverrunR\boverruns\"\xb8\x04\n" +
+	"\boverruns\x18\x15 \x03(\v2\x10.ompd.v1.OverrunR\boverruns\x12\x18\n" +
+	"\ahandled\x18\x16 \x01(\bR\ahandled\"\xb8\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +

@@ -195,10 +195,18 @@ func barrierName(x *index, lwp int) string {
 	return "at a barrier"
 }
 
-// divergent returns the verdict on threads that are at one barrier for the runtime, and at several of the program. That
-// breaks a rule of OpenMP, although the program need not hang.
+// isConstructEnd reports whether a thread waits at the end of a worksharing construct.
+func isConstructEnd(t *picture.Thread) bool {
+	return t != nil && t.State != nil &&
+		(t.State.Name == picture.StateBarrierWorkshare || t.State.Name == picture.StateBarrierImplicit)
+}
+
+// divergent returns the verdict on threads that are at one barrier for the runtime, and at several of the program.
+// That breaks a rule of OpenMP, although the program need not hang. A compiler may make several calls, at different
+// lines, of the barrier at the end of one worksharing construct: those of one function count as one barrier, unless
+// the code shows more.
 func (d *barriers) divergent(b *group) (picture.Verdict, bool) {
-	at := map[string][]int{}
+	at, functions := map[string][]int{}, map[string]bool{}
 	var order []string
 	for _, w := range b.waits {
 		if info := b.views[w.Barrier]; info == nil || !info.arrived[w.Thread] {
@@ -213,6 +221,10 @@ func (d *barriers) divergent(b *group) (picture.Verdict, bool) {
 			order = append(order, p)
 		}
 		at[p] = append(at[p], w.Thread)
+		if isConstructEnd(d.threads[w.Thread]) {
+			p = f.Function
+		}
+		functions[p] = true
 	}
 	if len(order) < 2 {
 		return picture.Verdict{}, false
@@ -235,6 +247,8 @@ func (d *barriers) divergent(b *group) (picture.Verdict, bool) {
 		v.Fix = kindOf(picture.VerdictIllegalBarrier).Fix
 	case len(branches) > 0:
 		explainBranches(&v, branches)
+	case len(functions) < 2:
+		return picture.Verdict{}, false
 	}
 	return v, true
 }

@@ -263,6 +263,16 @@ func TestDivergent(t *testing.T) {
 			s.placeThread(1, 10, picture.StateBarrierExplicit)
 			s.placeThread(2, 20, picture.StateBarrierExplicit)
 		}, []want{incomplete(1, 2), warning(kind, "if, single, master", "treats as one", 1, 2)}},
+		{"copies of the end of one construct", 3, func(s scene) {
+			s.arrived("b", 0x100, []int{1, 2}, 3)
+			s.placeThread(1, 10, picture.StateBarrierWorkshare)
+			s.placeThread(2, 20, picture.StateBarrierWorkshare)
+		}, []want{incomplete(1, 2)}},
+		{"the end of a construct, and a barrier", 3, func(s scene) {
+			s.arrived("b", 0x100, []int{1, 2}, 3)
+			s.placeThread(1, 10, picture.StateBarrierWorkshare)
+			s.placeThread(2, 20, picture.StateBarrierExplicit)
+		}, []want{incomplete(1, 2), warning(kind, "if, single, master", "treats as one", 1, 2)}},
 		{"one line", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
 			s.placeThread(1, 10, picture.StateBarrierExplicit)

@@ -312,6 +312,84 @@ static void joined(void) {
   pthread_join(other, NULL);
 }
 
+static pthread_rwlock_t shelf = PTHREAD_RWLOCK_INITIALIZER;
+
+static void readers(void) {
+#pragma omp parallel
+  for (int i = 0; i < 6; i++) {
+    if ((i + omp_get_thread_num()) % 3) {
+      pthread_rwlock_rdlock(&shelf);
+      cells[0] = (int)sum;
+    } else {
+      pthread_rwlock_wrlock(&shelf);
+      sum++;
+    }
+    pthread_rwlock_unlock(&shelf);
+  }
+}
+
+static pthread_barrier_t meeting;
+
+static void meetings(void) {
+#pragma omp parallel
+  for (int i = 0; i < 4; i++) {
+    pthread_barrier_wait(&meeting);
+    add(i);
+  }
+}
+
+static volatile int flags[4];
+
+// rings passes a value from thread to thread by flags on which they spin.
+static void rings(void) {
+#pragma omp parallel num_threads(4)
+  {
+    int me = omp_get_thread_num();
+    for (int i = 1; i < 4; i++) {
+      while (!flags[me])
+        ;
+      flags[me] = 0;
+      flags[(me + 1) % 4] = 1;
+    }
+  }
+}
+
+// grow forks teams of different sizes, so that threads are made and dismissed.
+static void grow(void) {
+  static int size;
+  size = size % 5 + 1;
+#pragma omp parallel num_threads(size)
+  {
+    omp_set_lock(&lock);
+    sum++;
+    omp_unset_lock(&lock);
+#pragma omp single
+    tree(1);
+  }
+}
+
+static void targets(void) {
+#pragma omp parallel
+#pragma omp single
+  {
+    for (int i = 0; i < 3; i++) {
+#pragma omp target nowait map(tofrom : cells[i])
+      cells[i]++;
+    }
+#pragma omp taskwait
+  }
+}
+
+// apart has teams of two threads that OpenMP did not make.
+static void apart(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, run, NULL);
+  criticals();
+  tasks();
+  take();
+  pthread_join(other, NULL);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
@@ -320,7 +398,9 @@ static const struct {
     {"grouped", grouped},     {"depend", depend},       {"loops", loops},           {"urgent", urgent},
     {"locks", locks},         {"criticals", criticals}, {"ordered", ordered},       {"doacross", doacross},
     {"shared", shared},       {"nested", nested},       {"cancelled", cancelled},   {"conditions", conditions},
-    {"passed", passed},       {"semaphores", semaphores}, {"joined", joined},
+    {"passed", passed},       {"semaphores", semaphores}, {"joined", joined},       {"readers", readers},
+    {"meetings", meetings},   {"rings", rings},         {"grow", grow},             {"targets", targets},
+    {"apart", apart},
 };
 
 int main(int argc, char **argv) {
@@ -328,6 +408,8 @@ int main(int argc, char **argv) {
   omp_init_nest_lock(&nest);
   omp_set_max_active_levels(2);
   sem_init(&slots, 0, 2);
+  pthread_barrier_init(&meeting, NULL, 4);
+  flags[0] = 1;
   for (size_t i = 0; i < sizeof constructs / sizeof constructs[0]; i++) {
     if (argc < 2)
       printf("%s\n", constructs[i].name);

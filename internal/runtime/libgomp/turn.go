@@ -14,7 +14,8 @@ const semCount = 1<<31 - 1
 // findTurn returns the member of the team that has the turn in the ordered loop in which o waits. Once the
 // member has entered its ordered region, the loop names it; before that, it is the member with a semaphore that
 // admits it. Without an owner, no member in the loop is admitted: another member of the team must enter the
-// loop. Without an ordered clause no thread is admitted, except the one that the loop happens to name.
+// loop. Only a member that does not sleep may have just taken its semaphore, and not stored its number yet.
+// Without an ordered clause no thread is admitted, except the one that the loop happens to name.
 func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	ws, f := o.th.rec.Address(wr.l.Thread.WorkShare), wr.l.WorkShare.OrderedOwner
 	info := rtl.LockInfo{Kind: "ordered", Lock: ws, OwnerNumber: -1, Held: true}
@@ -38,6 +39,7 @@ func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 		case n < 0:
 			info.Evidence = fmt.Sprintf("no semaphore (ordered_release) is posted; ordered_owner of the loop at %v "+
 				"is %d", ws, owner)
+			info.Held = !o.ev.Futex.IsNull()
 			return info, nil
 		}
 		owner, info.Evidence = n, fmt.Sprintf("its semaphore (ordered_release) is the one that is posted; "+

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -66,6 +67,7 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	for i := range g.waits {
 		g.nameTargetTasks(i)
 	}
+	g.addWriters()
 	if !g.blank { // else a member that arrived looks like one that did not
 		g.addBarriers()
 	}
@@ -123,6 +125,7 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 			out.Lock = g.facts.Locks[i].ID
 		} else if it, ok := g.from.awaitedIteration(*w); ok {
 			out.Awaited, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
+			w.words = []spin.Word{{Address: it.Posted, Size: it.PostedSize}}
 		}
 	}
 	if at := g.from.interruptedFrame(w.n); at != nil {

@@ -29,10 +29,18 @@ func (g *gatherer) signalledLock(w *wait) picture.ID {
 		g.addPolledHolders(w, &l)
 		g.facts.Locks = append(g.facts.Locks, l)
 	}
-	if may := g.facts.Locks[i].MayRelease; g.writesAwaited(w) {
-		may.Incomplete = true
-	}
 	return g.facts.Locks[i].ID
+}
+
+// addWriters marks the words for which a thread waits in a loop that writes what others wait for: they may continue,
+// and change these words.
+func (g *gatherer) addWriters() {
+	for i := range g.waits {
+		w := &g.waits[i]
+		if j, ok := g.locks[lockKey{kind: w.Kind, address: w.address}]; ok && g.writesAwaited(w) {
+			g.facts.Locks[j].MayRelease.Incomplete = true
+		}
+	}
 }
 
 // triesOnly reports whether only the release of a lock ends the loop that w is in. As for threads that sleep until a

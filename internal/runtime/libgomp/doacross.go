@@ -69,6 +69,10 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 		return rtl.Iteration{}, fmt.Errorf("iteration %v was posted: %w", out.Values, callbacks.Unavailable)
 	}
 	out.Evidence = fmt.Sprintf("what is posted of its part of the loop, at %#x, is before it", d.element)
+	out.Posted, out.PostedSize = d.element, 8
+	if d.flattened == 0 {
+		out.PostedSize *= uint8(d.counts)
+	}
 	return out, nil
 }
 

@@ -93,8 +93,10 @@ func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, erro
 	case flag>>(flat%8)&1 != 0:
 		return rtl.Iteration{}, fmt.Errorf("iteration %d was posted: %w", flat, callbacks.Unavailable)
 	}
-	return rtl.Iteration{Values: values, Evidence: fmt.Sprintf("bit %d of th_doacross_flags at %#x is 0", flat, flags)},
-		nil
+	return rtl.Iteration{
+		Values: values, Evidence: fmt.Sprintf("bit %d of th_doacross_flags at %#x is 0", flat, flags),
+		Posted: flags + uint64(flat)/8, PostedSize: 1,
+	}, nil
 }
 
 // numbers reads n numbers of 8 bytes each.

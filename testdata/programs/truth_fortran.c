@@ -76,7 +76,8 @@ void truth_f_meet(int n) {
 }
 
 /* The thread enters a wait that may spin, in code without a determined place. */
-void truth_f_wait(const char *state) { truth_enter(TRUTH_SPINNING, state, 0, "", SOURCE, 0); }
+/* The argument is a temporary of the caller. */
+void truth_f_wait(const char *state) { truth_enter(TRUTH_SPINNING, strdup(state), 0, "", SOURCE, 0); }
 
 void truth_f_hold(void) { truth_hold("work_parallel", 1); }
 

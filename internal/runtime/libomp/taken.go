@@ -26,18 +26,27 @@ func (tk *tasks) TakenTasks(p handles.Parallel, of func(handles.Thread) *handles
 		return nil
 	}
 	var out []handles.Task
+	known := map[uint64]*task{} // by word; threads have most of them in common
 	for n := range gs[0].numThreads() {
 		th, err := tk.threads.member(gs[0].team, n)
 		if err != nil {
 			continue
 		}
 		ev := of(handles.Thread{Stamp: tk.stamp, Info: th.addr})
-		if low, high := runtimeStack(ev); low.IsNull() || high.IsNull() || !ev.Futex.IsNull() {
+		low, high := runtimeStack(ev)
+		if low.IsNull() || high.IsNull() || !ev.Futex.IsNull() {
 			continue // it executes the program's code, or sleeps
 		}
 		own := takesOwn(ev)
 		for _, w := range tk.clues(ev) {
-			t := tk.unbegun(w, gs[0].team.addr)
+			if _, inThread := tk.threads.threadOf(w); inThread || w >= low.Offset && w < high.Offset {
+				continue // most words point to the thread's structure, or to its stack
+			}
+			t, ok := known[w]
+			if !ok {
+				t = tk.unbegun(w, gs[0].team.addr)
+				known[w] = t
+			}
 			if t != nil && (!own || t.parent != th.task) {
 				out = append(out, handles.Task{Stamp: tk.stamp, Data: t.addr})
 			}

@@ -102,6 +102,15 @@ func (g *gatherer) numberThreads() {
 	}
 }
 
+// wordsIn returns the words of n bytes at an address.
+func wordsIn(at, n uint64) (words []spin.Word) {
+	const size = 8
+	for end := at + n; at < end; at += size {
+		words = append(words, spin.Word{Address: at, Size: uint8(min(size, end-at))})
+	}
+	return words
+}
+
 // describeWait returns a thread's wait, and adds its lock to the facts.
 func (g *gatherer) describeWait(w *wait) picture.Wait {
 	out := w.Wait
@@ -125,7 +134,7 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 			out.Lock = g.facts.Locks[i].ID
 		} else if it, ok := g.from.awaitedIteration(*w); ok {
 			out.Awaited, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
-			w.words = []spin.Word{{Address: it.Posted, Size: it.PostedSize}}
+			w.words = wordsIn(it.Posted, it.PostedSize)
 		}
 	}
 	if at := g.from.interruptedFrame(w.n); at != nil {

@@ -71,7 +71,7 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 	out.Evidence = fmt.Sprintf("what is posted of its part of the loop, at %#x, is before it", d.element)
 	out.Posted, out.PostedSize = d.element, 8
 	if d.flattened == 0 {
-		out.PostedSize *= uint8(d.counts)
+		out.PostedSize *= d.counts
 	}
 	return out, nil
 }

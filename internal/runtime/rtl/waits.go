@@ -81,9 +81,8 @@ const MaxDoacrossLoops = 64
 type Iteration struct {
 	Values   []int64 // of the loops' variables, the outermost first, as the runtime counts
 	Evidence string  // evidence that it is not posted
-	// Posted is the address of the word, of PostedSize bytes, that the thread changes which posts the iteration.
-	Posted     uint64
-	PostedSize uint8
+	// Posted is the address of the memory, of PostedSize bytes, that the thread changes which posts the iteration.
+	Posted, PostedSize uint64
 }
 
 // LockCall describes the effect of a function on a lock.

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -92,13 +91,10 @@ type stepper struct {
 // attach starts a program that writes a line when it is ready. The goroutine is its tracer until close.
 func attach(t *testing.T, cmd *exec.Cmd) *stepper {
 	t.Helper()
-	out, err := cmd.StdoutPipe()
-	if err := errors.Join(err, cmd.Start()); err != nil {
-		t.Fatal(err)
-	}
+	out := start(t, cmd)
 	runtime.LockOSThread()
 	s := &stepper{t: t, cmd: cmd, pid: cmd.Process.Pid, seized: map[int]bool{}, stopped: map[int]bool{}}
-	_, err = bufio.NewReader(out).ReadString('\n')
+	_, err := out.ReadString('\n')
 	var p *live.Process
 	if err == nil {
 		p, err = live.Open(s.pid, live.Options{NoStop: true, Registers: s.registers})

@@ -69,6 +69,17 @@ func ready(t *testing.T, program, compiler, flags string) (pid int) {
 	e2e.RunCompiler(t, exec.Command(compiler, "-fopenmp", "-g", flags, "-o", exe,
 		filepath.Join("testdata", program+".c")))
 	cmd := exec.Command(exe)
+	out := start(t, cmd)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// start starts a program, and returns its output.
+func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -76,11 +87,7 @@ func ready(t *testing.T, program, compiler, flags string) (pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	return cmd.Process.Pid
+	return bufio.NewReader(out)
 }
 
 // lookAt returns the picture of a process.

@@ -30,6 +30,8 @@ type gatherer struct {
 	handed   []uint64 // functions that threads have passed to the runtime; nil before the first use
 	mayHand  []uint64 // functions that they may have passed; nil before the first use
 	entered  []uint64 // functions on the stacks of threads; nil before the first use
+	// beginning are the implicit tasks that threads may be about to execute; nil before the first use.
+	beginning []*picture.Task
 	// beforeEnd are the regions with a thread that does not wait for the region's end; nil before the first use.
 	beforeEnd map[picture.ID]bool
 }

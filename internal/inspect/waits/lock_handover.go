@@ -130,7 +130,7 @@ func (g *gatherer) releases(
 			out = append(out, releaseCandidate{r, 0, t.ID})
 		}
 	}
-	if g.mayJoinTeam(waits) {
+	if g.mayJoinTeam() {
 		out = append(out, g.joiningReleases(lock)...)
 	}
 	return lh.limitReleases(append(out, waiting...))
@@ -202,15 +202,14 @@ func (lh *lockHolders) functionsOf(list func(t *lockflow.Thread) []uint64) []uin
 }
 
 // mayJoinTeam reports whether a thread may be about to execute the function of a region.
-func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
-	return slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
-		return t.Kind == picture.TaskImplicit && g.mayBeginTask(&t, waits)
-	}) || slices.ContainsFunc(g.pic.Regions, func(r picture.Region) bool { return len(r.Threads) < r.TeamSize })
+func (g *gatherer) mayJoinTeam() bool {
+	return len(g.beginningTasks()) > 0 ||
+		slices.ContainsFunc(g.pic.Regions, func(r picture.Region) bool { return len(r.Threads) < r.TeamSize })
 }
 
 // joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
 func (g *gatherer) joiningMayRelease(family string) bool {
-	return len(g.joining(family)) > 0 || g.mayJoinTeam(g.waitsByThread()) && g.regionMayRelease(family)
+	return len(g.joining(family)) > 0 || g.mayJoinTeam() && g.regionMayRelease(family)
 }
 
 // regionMayRelease reports whether the function of a region may release a lock of a family.
@@ -224,13 +223,8 @@ func (g *gatherer) regionMayRelease(family string) bool {
 // joining returns the threads that may be about to execute the function of their region, if that may release a lock of
 // a family.
 func (g *gatherer) joining(family string) []int {
-	waits := g.waitsByThread()
 	var out []int
-	for i := range g.pic.Tasks {
-		t := &g.pic.Tasks[i]
-		if t.Kind != picture.TaskImplicit || !g.mayBeginTask(t, waits) {
-			continue
-		}
+	for _, t := range g.beginningTasks() {
 		known := t.Function != nil && t.Function.Address != nil
 		if known && g.from.reach.taskMayRelease(t, family) || !known && g.regionMayRelease(family) {
 			out = append(out, t.Thread)
@@ -254,6 +248,20 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 		out[g.facts.Waits[i].Thread] = &g.facts.Waits[i]
 	}
 	return out
+}
+
+// beginningTasks returns the implicit tasks that threads may be about to execute.
+func (g *gatherer) beginningTasks() []*picture.Task {
+	if g.beginning == nil {
+		g.beginning = []*picture.Task{}
+		waits := g.waitsByThread()
+		for i := range g.pic.Tasks {
+			if t := &g.pic.Tasks[i]; t.Kind == picture.TaskImplicit && g.mayBeginTask(t, waits) {
+				g.beginning = append(g.beginning, t)
+			}
+		}
+	}
+	return g.beginning
 }
 
 // isBeforeRegionEnd reports whether a thread is in its implicit task of a region and does not wait for the
